@@ -1,0 +1,31 @@
+/*
+ * error.h - making error objects. Reading them is luhip.h.
+ *
+ * An error is immutable once it was handed out; until then its maker may add to it. Creating one never
+ * fails: out of host memory gives a static error of kind E_MEMORY.
+ */
+#ifndef LUHIP_BASE_ERROR_H
+#define LUHIP_BASE_ERROR_H
+
+#include "luhip.h"
+
+#define PRINTF_LIKE(format, first) __attribute__((format(printf, format, first)))
+
+/* A new error with one reference. The message is a sentence without a final full stop. */
+luhip_error *error_new(luhip_status kind, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Makes an error and stores it in *out, or drops it when out is NULL. Returns kind, so: return error_set(...). */
+luhip_status error_set(luhip_error **out, luhip_status kind, const char *format, ...) PRINTF_LIKE(3, 4);
+/* Stores an error that exists, taking over the reference. Returns its kind. */
+luhip_status error_give(luhip_error **out, luhip_error *error);
+/* The same error again (one more reference) or a copy of another kind's shape with a new message and `cause`. */
+luhip_error *error_wrap(luhip_error *cause, luhip_status kind, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* For the maker, before the error is shared. All copy what they are given. */
+void error_add_failure(luhip_error *error, luhip_error *failure);
+void error_add_diagnostic(luhip_error *error, const char *file, int line, int column, const char *severity, const char *text);
+void error_set_log(luhip_error *error, const char *log);
+void error_set_where(luhip_error *error, const char *kernel, const int32_t block[3], const int32_t thread[3]);
+/* Adds a skip record: the newest 16 are kept, all are counted. */
+void error_add_skip(luhip_error *error, const char *text);
+
+#endif

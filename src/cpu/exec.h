@@ -1,0 +1,38 @@
+/*
+ * exec.h - running one launch on the CPU device's thread pool, and surviving what it does.
+ */
+#ifndef LUHIP_CPU_EXEC_H
+#define LUHIP_CPU_EXEC_H
+
+#include "cpu/abi.h"
+#include "hip/api.h"
+
+struct cpu_launch {
+  const struct luhip_cpu_kernel *kernel;
+  const char *name;         /* for faults and messages */
+  uint32_t grid[3], block[3];
+  uint32_t shared;          /* dynamic shared memory, bytes */
+  const void *args;         /* packed as kernel->params says; must stay valid until return */
+  uint64_t tag;
+  unsigned warp;            /* 32 or 64: what the module was compiled for */
+  unsigned timeout_ms;      /* 0: none */
+};
+
+enum { CPU_MAX_THREADS = 1024, CPU_SHARED_BYTES = 64 * 1024 };
+
+/* Runs the launch to its end on the pool; the calling thread helps. May be called from several threads: one
+   launch has the pool at a time. Returns 0, or 1 with *fault filled (nearest buffer included, by cpu_arena_nearest). */
+int cpu_exec_run(const struct cpu_launch *launch, struct hip_fault *fault);
+
+/* The runtime's entry table for modules (`luhip_cpu_rt` is set to it at load). */
+extern const struct luhip_cpu_rt *const cpu_exec_runtime;
+
+/* Where device printf goes; NULL: stdout. Thread-safe. */
+void cpu_exec_set_writer(void (*writer)(void *user, const char *text, size_t bytes), void *user);
+unsigned cpu_exec_workers(void); /* threads of the pool: LUHIP_CPU_THREADS or the cores this process may use */
+
+/* arena.c: base and requested size of the live allocation nearest to address (containing it, or ending or
+   beginning within 1 MiB of it). Returns 0 when there is none. Any thread, no signal handler. */
+int cpu_arena_nearest(uintptr_t address, uintptr_t *base, size_t *bytes);
+
+#endif

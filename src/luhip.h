@@ -1,0 +1,433 @@
+/*
+ * luhip.h - the public C interface of luhip, a GPU runtime over HIP.
+ *
+ * A device is opened by id, gives buffers, compiles kernels from HIP C++ text, launches them, and reads the
+ * results back. The same calls drive AMD GPUs, NVIDIA GPUs and the embedded CPU device.
+ *
+ * Errors.     A function that can fail returns a luhip_status and takes a `luhip_error **error` as its last
+ *             parameter. On LUHIP_OK nothing is written there; otherwise, unless it is NULL, it receives an
+ *             error that the caller releases. Out-parameters are written only on LUHIP_OK.
+ *             The library never prints, exits, aborts or raises a Lua error from these functions.
+ * Ownership.  Objects are reference-counted: what a function returns through an out-parameter is the
+ *             caller's to release; X_retain and X_release take NULL. Atomic, from any thread. An object keeps
+ *             what it needs alive; a buffer outlives neither the device's close nor its own free (calls then
+ *             return LUHIP_E_FREED), a host array outlives everything.
+ * Threads.    All functions may be called from any thread. One lock per device serialises the server; no
+ *             wait for the device holds it. Objects may be shared between threads.
+ * Units.      Bytes are size_t, counts are elements, shapes are row-major with the last dimension fastest,
+ *             times are milliseconds. Indices are 0-based here (the Lua binding's are 1-based).
+ */
+#ifndef LUHIP_H
+#define LUHIP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(LUHIP_BUILD) && defined(__GNUC__)
+#define LUHIP_API __attribute__((visibility("default")))
+#else
+#define LUHIP_API
+#endif
+
+#define LUHIP_VERSION "0.1.0"
+
+/* ---- errors ------------------------------------------------------------------------------------------- */
+
+/* X(name, text): every kind of failure; `luhip_error_kind_name` gives the text, scripts read it as e.kind. */
+#define LUHIP_ERROR_KINDS(X)                                                                                           \
+  X(OK, "ok")                                                                                                          \
+  X(E_ARGUMENT, "argument")                       /* a wrong value or count, by the caller */                          \
+  X(E_TYPE, "type")                               /* a wrong type or dtype */                                          \
+  X(E_RANGE, "range")                             /* an index, offset or number out of its range */                    \
+  X(E_SHAPE, "shape")                             /* shapes that do not fit */                                         \
+  X(E_FREED, "freed")                             /* the object or its device was freed */                             \
+  X(E_LIMITS, "limits")                           /* beyond what the device can do in one launch */                    \
+  X(E_COMPILE, "compile")                         /* the source does not compile; diagnostics follow */                \
+  X(E_NOT_FOUND, "not_found")                     /* a kernel, symbol, file or compiler that is not there */           \
+  X(E_OOM, "oom")                                 /* out of device or pinned memory */                                 \
+  X(E_TOO_BIG, "too_big")                         /* no pool accepts this size */                                      \
+  X(E_UNSUPPORTED_STRIDES, "unsupported_strides") /* a layout that no single copy serves */                            \
+  X(E_CAPTURE, "capture")                         /* not possible in this capture state */                             \
+  X(E_LAUNCH, "launch")                           /* the driver refused a launch */                                    \
+  X(E_FAULT, "fault")                             /* a kernel did something illegal; the device goes on */             \
+  X(E_POISONED, "poisoned")                       /* a fault that the device did not survive */                        \
+  X(E_TIMEOUT, "timeout")                         /* a kernel, compiler or wait took too long */                       \
+  X(E_DRIVER, "driver")                           /* any other error of the driver */                                  \
+  X(E_NO_DEVICE, "no_device")                     /* no such device, or unusable, with the reason */                   \
+  X(E_OPTIONS_CONFLICT, "options_conflict")       /* the device is open with other options */                          \
+  X(E_TOO_MANY_STREAMS, "too_many_streams")                                                                            \
+  X(E_POOLS_IN_USE, "pools_in_use")                                                                                    \
+  X(E_CACHE, "cache")                             /* the compile cache cannot be used */                               \
+  X(E_CONFIG, "config")                           /* a wrong setting */                                                \
+  X(E_FORKED, "forked")                           /* the device was opened before a fork */                            \
+  X(E_INTERRUPTED, "interrupted")                 /* a wait ended by the host program */                               \
+  X(E_VERIFY, "verify")                           /* a result differs from its reference */                            \
+  X(E_NOT_READY, "not_ready")                     /* an event or future that has not come yet */                       \
+  X(E_FILE, "file")                               /* a file cannot be read or written */                               \
+  X(E_MEMORY, "memory")                           /* the host is out of memory */
+
+typedef enum luhip_status {
+#define X(name, text) LUHIP_##name,
+  LUHIP_ERROR_KINDS(X)
+#undef X
+      LUHIP_STATUS_COUNT
+} luhip_status;
+
+typedef struct luhip_error luhip_error;
+
+/* One line of a compiler's log. Strings are owned by the error; line and column are 1-based, 0 when unknown. */
+typedef struct luhip_diagnostic {
+  const char *file;
+  int line, column;
+  const char *severity; /* "error", "warning", "note" */
+  const char *text;
+} luhip_diagnostic;
+
+LUHIP_API luhip_error *luhip_error_retain(luhip_error *error);
+LUHIP_API void luhip_error_release(luhip_error *error);
+LUHIP_API luhip_status luhip_error_kind(const luhip_error *error);
+LUHIP_API const char *luhip_error_kind_name(luhip_status status);       /* static text */
+LUHIP_API const char *luhip_error_message(const luhip_error *error);    /* one sentence */
+LUHIP_API const char *luhip_error_full(const luhip_error *error);       /* all of it: message, failures, skips, log */
+LUHIP_API const luhip_error *luhip_error_cause(const luhip_error *error); /* borrowed; NULL when it is the root */
+/* A read that meets several failed buffers carries every distinct failure (borrowed). Count 0: none. */
+LUHIP_API size_t luhip_error_failures(const luhip_error *error);
+LUHIP_API const luhip_error *luhip_error_failure(const luhip_error *error, size_t index);
+/* E_COMPILE: parsed diagnostics, errors first, and the whole log ("" for other kinds). */
+LUHIP_API size_t luhip_error_diagnostics(const luhip_error *error, const luhip_diagnostic **list);
+LUHIP_API const char *luhip_error_log(const luhip_error *error);
+/* E_FAULT, E_TIMEOUT of a kernel: its name, block and thread; false for other errors. -1: unknown. */
+LUHIP_API bool luhip_error_where(const luhip_error *error, const char **kernel, int32_t block[3], int32_t thread[3]);
+/* Skip records of a failure: launches that did not run because an input was stale, oldest first, at most 16. */
+LUHIP_API size_t luhip_error_skips(const luhip_error *error, uint64_t *total);
+LUHIP_API const char *luhip_error_skip(const luhip_error *error, size_t index);
+
+/* ---- element types ------------------------------------------------------------------------------------- */
+
+/* X(NAME, text, bytes) */
+#define LUHIP_DTYPES(X)                                                                                                \
+  X(I8, "i8", 1)                                                                                                       \
+  X(U8, "u8", 1)                                                                                                       \
+  X(I16, "i16", 2)                                                                                                     \
+  X(U16, "u16", 2)                                                                                                     \
+  X(I32, "i32", 4)                                                                                                     \
+  X(U32, "u32", 4)                                                                                                     \
+  X(I64, "i64", 8)                                                                                                     \
+  X(U64, "u64", 8)                                                                                                     \
+  X(F16, "f16", 2)                                                                                                     \
+  X(BF16, "bf16", 2)                                                                                                   \
+  X(F32, "f32", 4)                                                                                                     \
+  X(F64, "f64", 8)                                                                                                     \
+  X(BOOL, "bool", 1)                                                                                                   \
+  X(C64, "c64", 8)                                                                                                     \
+  X(C128, "c128", 16)
+
+typedef enum luhip_dtype {
+#define X(name, text, bytes) LUHIP_##name,
+  LUHIP_DTYPES(X)
+#undef X
+      LUHIP_DTYPE_COUNT
+} luhip_dtype;
+
+#define LUHIP_MAX_DIMS 8
+
+LUHIP_API const char *luhip_dtype_name(luhip_dtype dtype);
+LUHIP_API size_t luhip_dtype_bytes(luhip_dtype dtype);
+LUHIP_API bool luhip_dtype_parse(const char *text, luhip_dtype *dtype);
+
+/* ---- waiting -------------------------------------------------------------------------------------------- */
+
+/* Functions that wait for the device take one of these (NULL: wait for ever). `interrupted` is asked about
+   every millisecond on the waiting thread; true ends the wait with LUHIP_E_INTERRUPTED. */
+typedef struct luhip_wait {
+  bool (*interrupted)(void *user);
+  void *user;
+  double timeout_ms; /* <= 0: none; then LUHIP_E_TIMEOUT */
+} luhip_wait;
+
+/* ---- devices --------------------------------------------------------------------------------------------- */
+
+typedef struct luhip_device luhip_device;
+typedef struct luhip_stream luhip_stream;
+typedef struct luhip_event luhip_event;
+typedef struct luhip_buffer luhip_buffer;
+typedef struct luhip_array luhip_array;
+typedef struct luhip_future luhip_future;
+typedef struct luhip_program luhip_program;
+typedef struct luhip_kernel luhip_kernel;
+typedef struct luhip_launcher luhip_launcher;
+
+typedef struct luhip_device_info {
+  char id[48];      /* "cpu:0", "cpu:0/64", "rocm:1" */
+  char backend[16]; /* "rocm", "cuda", "cpu" */
+  char name[128];
+  char arch[128];
+  char reason[256]; /* why it cannot be used; "" when it can */
+  int warp_size, units, max_threads;
+  int max_block[3];
+  int64_t max_grid[3];
+  size_t shared_bytes, memory_bytes, alignment;
+  bool integrated;
+} luhip_device_info;
+
+/* Lists devices, at most `max`; returns how many there are. A back end that is installed but unusable has one
+   entry with a reason. Starts no device. */
+LUHIP_API size_t luhip_devices(luhip_device_info *list, size_t max);
+
+typedef struct luhip_open_options {
+  bool checked;        /* CPU: guard pages around every buffer. Conflicts with an open unchecked device. */
+  size_t memory_limit; /* bytes, 0: none */
+  unsigned timeout_ms; /* CPU: watchdog for one launch; 0: the default, 10 s (LUHIP_TIMEOUT, ms) */
+} luhip_open_options;
+
+/* Opens "cpu:0", "cuda", ... or the best device present for NULL or "" (LUHIP_DEVICE overrides). Opening an
+   open device gives another reference to the same server; the server closes with the last luhip_device_close. */
+LUHIP_API luhip_status luhip_open(const char *id, const luhip_open_options *options, luhip_device **device, luhip_error **error);
+/* Ends this user's claim on the device and releases the reference. The last one waits for pending work, then
+   gives everything back to the driver; buffers, kernels and streams made from it answer LUHIP_E_FREED. */
+LUHIP_API void luhip_device_close(luhip_device *device);
+LUHIP_API bool luhip_device_is_open(luhip_device *device);
+LUHIP_API const luhip_device_info *luhip_device_get_info(luhip_device *device);
+/* Waits for all streams. With buffers: tests their claims first, then waits, then tests again. */
+LUHIP_API luhip_status luhip_device_sync(luhip_device *device, luhip_buffer *const *buffers, size_t n, const luhip_wait *wait, luhip_error **error);
+/* The claim test alone: OK, or the failures that the buffers' bytes carry. Does not wait. */
+LUHIP_API luhip_status luhip_device_check(luhip_device *device, luhip_buffer *const *buffers, size_t n, luhip_error **error);
+/* Lets finished work be forgotten and pending frees happen. Never waits. */
+LUHIP_API void luhip_device_flush(luhip_device *device);
+
+typedef struct luhip_memory_info {
+  size_t buffers;   /* live allocations */
+  size_t in_use;    /* bytes asked for by live buffers */
+  size_t padding;   /* rounding on top of that */
+  size_t reserved;  /* bytes held from the driver, cached memory included */
+  size_t pinned_in_use, pinned_reserved;
+  size_t limit, device_free, device_total;
+} luhip_memory_info;
+LUHIP_API luhip_status luhip_device_memory(luhip_device *device, luhip_memory_info *info, luhip_error **error);
+/* Gives cached memory back to the driver. */
+LUHIP_API luhip_status luhip_device_memory_cleanup(luhip_device *device, luhip_error **error);
+
+/* ---- streams and events ------------------------------------------------------------------------------------ */
+
+/* NULL means the device's default stream wherever a stream is taken. */
+LUHIP_API luhip_status luhip_stream_new(luhip_device *device, luhip_stream **stream, luhip_error **error);
+LUHIP_API luhip_stream *luhip_stream_retain(luhip_stream *stream);
+LUHIP_API void luhip_stream_release(luhip_stream *stream); /* never waits; pending work still runs */
+LUHIP_API uint64_t luhip_stream_id(luhip_stream *stream);  /* process-unique */
+LUHIP_API luhip_status luhip_stream_sync(luhip_stream *stream, const luhip_wait *wait, luhip_error **error);
+LUHIP_API luhip_status luhip_stream_query(luhip_stream *stream, bool *done, luhip_error **error);
+LUHIP_API luhip_status luhip_stream_record(luhip_device *device, luhip_stream *stream, luhip_event **event, luhip_error **error);
+LUHIP_API luhip_status luhip_stream_wait_event(luhip_device *device, luhip_stream *stream, luhip_event *event, luhip_error **error);
+/* Number of live streams of the device, and up to max of them (retained). */
+LUHIP_API size_t luhip_device_streams(luhip_device *device, luhip_stream **list, size_t max);
+
+LUHIP_API luhip_event *luhip_event_retain(luhip_event *event);
+LUHIP_API void luhip_event_release(luhip_event *event);
+LUHIP_API luhip_status luhip_event_wait(luhip_event *event, const luhip_wait *wait, luhip_error **error);
+LUHIP_API luhip_status luhip_event_query(luhip_event *event, bool *done, luhip_error **error);
+/* From start to stop, >= 0 for ordered pairs. LUHIP_E_NOT_READY while either has not passed; LUHIP_E_ARGUMENT
+   for events of two devices. */
+LUHIP_API luhip_status luhip_event_elapsed(luhip_event *start, luhip_event *stop, double *ms, luhip_error **error);
+
+/* ---- buffers ------------------------------------------------------------------------------------------------- */
+
+/* A buffer names an allocation, a byte offset, a dtype, a shape and strides (in elements). */
+typedef struct luhip_layout {
+  luhip_dtype dtype;
+  int ndim;
+  size_t shape[LUHIP_MAX_DIMS];
+  ptrdiff_t strides[LUHIP_MAX_DIMS]; /* elements */
+  size_t offset;                     /* bytes into the allocation */
+  size_t count;                      /* product of the shape */
+  size_t bytes;                      /* count * dtype bytes */
+} luhip_layout;
+
+/* Contents undefined; memory is taken at first use. Zero elements are legal. E_TOO_BIG when the byte count
+   does not fit size_t. */
+LUHIP_API luhip_status luhip_buffer_new(luhip_device *device, luhip_dtype dtype, int ndim, const size_t *shape, luhip_buffer **buffer, luhip_error **error);
+/* Rows padded to the device's pitch alignment: ndim >= 2. */
+LUHIP_API luhip_status luhip_buffer_new_pitched(luhip_device *device, luhip_dtype dtype, int ndim, const size_t *shape, luhip_buffer **buffer, luhip_error **error);
+/* Another view of the same allocation; it must lie inside it. layout->count and bytes are computed. */
+LUHIP_API luhip_status luhip_buffer_view(luhip_buffer *buffer, const luhip_layout *layout, luhip_buffer **view, luhip_error **error);
+LUHIP_API luhip_buffer *luhip_buffer_retain(luhip_buffer *buffer);
+LUHIP_API void luhip_buffer_release(luhip_buffer *buffer);
+/* Ends the use of the buffer by everybody: later calls on it answer LUHIP_E_FREED. Views of it live on. Idempotent. */
+LUHIP_API void luhip_buffer_free(luhip_buffer *buffer);
+LUHIP_API bool luhip_buffer_is_freed(const luhip_buffer *buffer);
+LUHIP_API const luhip_layout *luhip_buffer_layout(const luhip_buffer *buffer);
+LUHIP_API bool luhip_buffer_is_contiguous(const luhip_buffer *buffer);
+LUHIP_API luhip_device *luhip_buffer_device(const luhip_buffer *buffer); /* borrowed */
+LUHIP_API uint64_t luhip_buffer_id(const luhip_buffer *buffer);
+
+/* One part of a write: packed elements for the whole of `buffer` (whose layout may be pitched). */
+typedef struct luhip_source {
+  luhip_buffer *buffer;
+  const void *data;   /* packed, row-major, in the buffer's dtype */
+  size_t bytes;       /* must equal the buffer's bytes */
+  luhip_array *array; /* optional: data lies in this array, which a pinned copy may then use unstaged */
+} luhip_source;
+
+/* Every descriptor is attempted; the first error is returned after all were. Sources may be changed as soon as it returns. */
+LUHIP_API luhip_status luhip_write(luhip_device *device, luhip_stream *stream, const luhip_source *sources, size_t n, luhip_error **error);
+/* Every element set to the same value: `value` points to one element. */
+LUHIP_API luhip_status luhip_fill(luhip_buffer *buffer, luhip_stream *stream, const void *value, luhip_error **error);
+/* Device to device; same count and dtype; both layouts linear or pitched. */
+LUHIP_API luhip_status luhip_copy(luhip_buffer *destination, luhip_buffer *source, luhip_stream *stream, luhip_error **error);
+/* Enqueues copies of all buffers into new host arrays behind one fence. Claims on any of them fail the call. */
+LUHIP_API luhip_status luhip_read(luhip_device *device, luhip_stream *stream, luhip_buffer *const *buffers, size_t n, luhip_future **future, luhip_error **error);
+
+LUHIP_API luhip_future *luhip_future_retain(luhip_future *future);
+LUHIP_API void luhip_future_release(luhip_future *future);
+LUHIP_API luhip_status luhip_future_wait(luhip_future *future, const luhip_wait *wait, luhip_error **error);
+LUHIP_API luhip_status luhip_future_ready(luhip_future *future, bool *ready, luhip_error **error);
+/* Borrowed; complete only after a successful wait. */
+LUHIP_API luhip_array *luhip_future_array(luhip_future *future, size_t index);
+LUHIP_API size_t luhip_future_count(const luhip_future *future);
+/* A descriptor (eventfd) that becomes readable when the future is done; owned by the future. */
+LUHIP_API luhip_status luhip_future_fd(luhip_future *future, int *fd, luhip_error **error);
+
+/* Raw address for neighbours in C: claims are tested, memory is materialised and earlier work on it waited for. */
+LUHIP_API luhip_status luhip_buffer_resource(luhip_buffer *buffer, const luhip_wait *wait, uint64_t *pointer, size_t *bytes, luhip_error **error);
+
+/* ---- host arrays ------------------------------------------------------------------------------------------------ */
+
+/* Plain zeroed memory, 64-byte aligned. */
+LUHIP_API luhip_status luhip_array_new(luhip_dtype dtype, int ndim, const size_t *shape, luhip_array **array, luhip_error **error);
+/* Pinned where the device can, plain where it cannot. */
+LUHIP_API luhip_status luhip_array_new_staging(luhip_device *device, luhip_dtype dtype, int ndim, const size_t *shape, luhip_array **array, luhip_error **error);
+LUHIP_API luhip_array *luhip_array_retain(luhip_array *array);
+LUHIP_API void luhip_array_release(luhip_array *array);
+LUHIP_API void *luhip_array_data(luhip_array *array);
+LUHIP_API const luhip_layout *luhip_array_layout(const luhip_array *array); /* strides packed, offset 0 */
+LUHIP_API bool luhip_array_is_pinned(const luhip_array *array);
+/* Waits until no copy reads the array any more: call before changing a pinned one. */
+LUHIP_API luhip_status luhip_array_settle(luhip_array *array, const luhip_wait *wait, luhip_error **error);
+
+/* ---- programs and kernels ------------------------------------------------------------------------------------------ */
+
+typedef struct luhip_text_pair {
+  const char *name, *value;
+} luhip_text_pair;
+
+/* How a kernel uses one pointer parameter, overriding what its type says. */
+typedef struct luhip_access {
+  const char *kernel, *parameter, *access; /* "in", "out", "inout" */
+} luhip_access;
+
+typedef struct luhip_compile_options {
+  const char *name;                 /* of the program in messages; NULL: "kernel.hip" */
+  const luhip_text_pair *defines;   /* #define name value */
+  size_t ndefines;
+  const char *const *include_dirs;
+  size_t ninclude_dirs;
+  const luhip_text_pair *headers;   /* name, text */
+  size_t nheaders;
+  const char *const *flags;         /* further compiler options */
+  size_t nflags;
+  const char *const *names;         /* template kernels by name expression: "scale<float, 4>" */
+  size_t nnames;
+  const luhip_access *access;
+  size_t naccess;
+  bool no_cache;                    /* neither look in the caches nor store there */
+  unsigned timeout_ms;              /* 0: 60 s */
+} luhip_compile_options;
+
+LUHIP_API luhip_status luhip_compile(luhip_device *device, const char *source, const luhip_compile_options *options, luhip_program **program, luhip_error **error);
+LUHIP_API luhip_program *luhip_program_retain(luhip_program *program);
+LUHIP_API void luhip_program_release(luhip_program *program);
+LUHIP_API size_t luhip_program_kernels(const luhip_program *program);
+LUHIP_API const char *luhip_program_kernel_name(const luhip_program *program, size_t index);
+LUHIP_API const char *luhip_program_log(const luhip_program *program); /* warnings; "" when none */
+/* NULL name: the only kernel. E_NOT_FOUND lists the kernels that exist. The same kernel each time. */
+LUHIP_API luhip_status luhip_program_kernel(luhip_program *program, const char *name, luhip_kernel **kernel, luhip_error **error);
+/* A module global (__device__ or __constant__ variable) as a buffer of u8, or of `dtype` when it divides the size. */
+LUHIP_API luhip_status luhip_program_global(luhip_program *program, const char *name, luhip_dtype dtype, luhip_buffer **buffer, luhip_error **error);
+
+typedef struct luhip_compile_stats {
+  uint64_t compiles, memory_hits, disk_hits, disk_rejects; /* process-wide */
+} luhip_compile_stats;
+LUHIP_API void luhip_compile_get_stats(luhip_compile_stats *stats);
+
+/* What a kernel parameter is. */
+typedef struct luhip_param {
+  const char *name; /* "x", or "" where the source gives none */
+  const char *type; /* "const float *" */
+  const char *kind; /* "value", "in", "out", "inout" */
+  size_t bytes;
+} luhip_param;
+
+LUHIP_API luhip_kernel *luhip_kernel_retain(luhip_kernel *kernel);
+LUHIP_API void luhip_kernel_release(luhip_kernel *kernel);
+LUHIP_API const char *luhip_kernel_name(const luhip_kernel *kernel);
+LUHIP_API size_t luhip_kernel_params(const luhip_kernel *kernel, const luhip_param **list);
+
+typedef struct luhip_kernel_info {
+  int registers, max_threads;
+  size_t shared_bytes, local_bytes, const_bytes;
+} luhip_kernel_info;
+LUHIP_API luhip_status luhip_kernel_get_info(luhip_kernel *kernel, luhip_kernel_info *info, luhip_error **error);
+LUHIP_API luhip_status luhip_kernel_occupancy(luhip_kernel *kernel, int block, size_t shared, int *blocks, luhip_error **error);
+
+/* ---- launching ---------------------------------------------------------------------------------------------------------- */
+
+typedef enum luhip_arg_tag {
+  LUHIP_ARG_INT,    /* i */
+  LUHIP_ARG_FLOAT,  /* f */
+  LUHIP_ARG_BOOL,   /* i: 0 or 1 */
+  LUHIP_ARG_BUFFER, /* buffer */
+  LUHIP_ARG_NULL,   /* a null pointer */
+  LUHIP_ARG_BYTES,  /* bytes, size: a struct by value, exactly its size */
+  LUHIP_ARG_LIST,   /* list, size: numbers for a vector type (float4), or integers for a const T * table */
+  LUHIP_ARG_OTHER   /* text: names what was given; always an error that says so */
+} luhip_arg_tag;
+
+typedef struct luhip_arg {
+  luhip_arg_tag tag;
+  union {
+    int64_t i;
+    double f;
+    luhip_buffer *buffer;
+    const void *bytes;
+    const struct luhip_arg *list; /* of INT, FLOAT, BOOL */
+    const char *text;
+  };
+  size_t size; /* BYTES: bytes; LIST: elements */
+} luhip_arg;
+
+#define LUHIP_MAX_ARGS 128
+
+typedef struct luhip_launch_config {
+  int64_t grid[3], block[3]; /* 64-bit so that what does not fit is seen and named */
+  int64_t shared;            /* dynamic shared memory, bytes */
+  luhip_stream *stream;
+  luhip_buffer *grid_buffer;      /* three u32; overrides grid */
+  luhip_buffer *const *touches;   /* also read and written, though no argument says so */
+  size_t ntouches;
+  bool dry;                       /* check and compile only */
+} luhip_launch_config;
+
+/* Errors are only those of the call itself (argument, type, range, limits, freed). What the work does wrong
+   claims the buffers it would have written and is met by read, check and sync. */
+LUHIP_API luhip_status luhip_launch(luhip_kernel *kernel, const luhip_launch_config *config, const luhip_arg *args, size_t nargs, luhip_error **error);
+/* The same with the geometry checked once. The launcher keeps the kernel, the stream and the buffers of the config. */
+LUHIP_API luhip_status luhip_bind(luhip_kernel *kernel, const luhip_launch_config *config, luhip_launcher **launcher, luhip_error **error);
+LUHIP_API luhip_status luhip_launcher_run(luhip_launcher *launcher, luhip_stream *stream, bool dry, const luhip_arg *args, size_t nargs, luhip_error **error); /* stream: used when the config named none */
+LUHIP_API void luhip_launcher_release(luhip_launcher *launcher);
+LUHIP_API luhip_kernel *luhip_launcher_kernel(luhip_launcher *launcher); /* borrowed */
+
+/* ---- Lua ------------------------------------------------------------------------------------------------------------------- */
+
+struct lua_State;
+/* The core of the Lua module: require "luhip" loads it as luhip.core. Idempotent. */
+LUHIP_API int luaopen_luhip_core(struct lua_State *L);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
