@@ -1,0 +1,23 @@
+# What `cmake --install` puts where: the library with its header, pkg-config and find_package files, and the
+# Lua module where Lua looks for it without being told (under /usr/local).
+include(CMakePackageConfigHelpers)
+
+install(TARGETS luhip_shared luhip_static EXPORT luhip
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(FILES src/luhip.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(TARGETS luhip_module LIBRARY DESTINATION "${LIBDIR}/luhip")
+install(DIRECTORY lua/luhip DESTINATION "${LUADIR}" FILES_MATCHING PATTERN "*.lua")
+
+configure_file(cmake/luhip.pc.in "${CMAKE_CURRENT_BINARY_DIR}/luhip.pc" @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/luhip.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+set(luhip_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/luhip")
+configure_package_config_file(cmake/luhip-config.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/luhip-config.cmake"
+                              INSTALL_DESTINATION "${luhip_package_dir}")
+write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/luhip-config-version.cmake"
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/luhip-config.cmake"
+              "${CMAKE_CURRENT_BINARY_DIR}/luhip-config-version.cmake"
+        DESTINATION "${luhip_package_dir}")
+install(EXPORT luhip NAMESPACE luhip:: FILE luhip-targets.cmake DESTINATION "${luhip_package_dir}")

@@ -1,0 +1,27 @@
+/*
+ * testing.h - the internals that specs reach from Lua, as `require "luhip.core".testing`.
+ *
+ * Present in builds with -DLUHIP_TESTING=ON only. Each area has a file src/testing/<area>.c that adds its
+ * functions to the table on top of the stack.
+ */
+#ifndef LUHIP_TESTING_TESTING_H
+#define LUHIP_TESTING_TESTING_H
+
+#include <lua.h>
+
+#define TESTING_AREAS(X)                                                                                               \
+  X(cpu)                                                                                                               \
+  X(host)                                                                                                              \
+  X(kernel)                                                                                                            \
+  X(server)                                                                                                            \
+  X(lua)
+
+/* Pushes a new table with the functions of every area. */
+void testing_open(lua_State *L);
+
+/* Weak, so that an area may have nothing to show. */
+#define X(area) __attribute__((weak)) void testing_open_##area(lua_State *L);
+TESTING_AREAS(X)
+#undef X
+
+#endif
