@@ -1,0 +1,106 @@
+-- busted output: one character a spec while it runs, failures in full, then `N passed, N failed` alone on its
+-- line (`, N skipped` follows where some were pending).
+--
+-- LUHIP_TEST_COUNTS names a file that takes "passed failed skipped" instead of that line, for a script that
+-- adds up several runs, and FILE.current, which names the spec being run, in case the process dies of it.
+
+local pretty = require "pl.pretty"
+
+local marks = { success = ".", pending = "s", failure = "F", error = "E" }
+
+local function text_of(message)
+  if type(message) == "string" then
+    return message
+  elseif message == nil then
+    return "nil error"
+  elseif getmetatable(message) and getmetatable(message).__tostring or type(message) == "userdata" then
+    return tostring(message)
+  end
+  return pretty.write(message)
+end
+
+local function place(trace)
+  return trace and trace.short_src and ("%s:%d: "):format(trace.short_src, trace.currentline or 0) or ""
+end
+
+local function report(title, entry, with_trace)
+  io.write("\n", title, ": ", place(entry.element.trace), entry.name, "\n")
+  io.write((text_of(entry.message):gsub("[^\n]+", "    %0")), "\n")
+  local traceback = with_trace and entry.trace and entry.trace.traceback
+  if traceback then
+    io.write((traceback:gsub("^%s*", "", 1):gsub("[^\n]+", "    %0")), "\n")
+  end
+end
+
+local function write_file(path, text)
+  local file = assert(io.open(path, "w"))
+  file:write(text, "\n")
+  file:close()
+end
+
+return function(options)
+  local busted = require "busted"
+  local handler = require "busted.outputHandlers.base"()
+  local counts_file = os.getenv "LUHIP_TEST_COUNTS"
+  local column = 0
+
+  local function mark(status)
+    io.write(marks[status] or "?")
+    column = (column + 1) % 100
+    if column == 0 then
+      io.write "\n"
+    end
+    io.flush()
+  end
+
+  function handler.testStart(element)
+    if counts_file then
+      write_file(counts_file .. ".current", handler.getFullName(element))
+    end
+    return nil, true
+  end
+
+  function handler.testEnd(_, _, status)
+    mark(status)
+    return nil, true
+  end
+
+  -- Errors outside a spec: a file that does not load, a setup that fails.
+  function handler.otherError(element)
+    if element.descriptor ~= "it" then
+      mark "error"
+    end
+    return nil, true
+  end
+
+  function handler.suiteEnd()
+    io.write "\n"
+    for _, entry in ipairs(handler.pendings) do
+      report("skipped", entry, false)
+    end
+    for _, entry in ipairs(handler.failures) do
+      report("FAILED", entry, false)
+    end
+    for _, entry in ipairs(handler.errors) do
+      report("FAILED", entry, true)
+    end
+    local passed, failed = handler.successesCount, handler.failuresCount + handler.errorsCount
+    local skipped = handler.pendingsCount
+    if counts_file then
+      write_file(counts_file, ("%d %d %d"):format(passed, failed, skipped))
+    else
+      local tail = skipped > 0 and (", %d skipped"):format(skipped) or ""
+      io.write(("\n%d passed, %d failed%s\n"):format(passed, failed, tail))
+    end
+    io.flush()
+    return nil, true
+  end
+
+  busted.subscribe({ "test", "start" }, handler.testStart, { predicate = handler.cancelOnPending })
+  busted.subscribe({ "test", "end" }, handler.testEnd, { predicate = handler.cancelOnPending })
+  busted.subscribe({ "suite", "end" }, handler.suiteEnd)
+  busted.subscribe({ "failure" }, handler.otherError)
+  busted.subscribe({ "error" }, handler.otherError)
+
+  return handler
+end
