@@ -103,6 +103,8 @@ LUHIP_API size_t luhip_error_diagnostics(const luhip_error *error, const luhip_d
 LUHIP_API const char *luhip_error_log(const luhip_error *error);
 /* E_FAULT, E_TIMEOUT of a kernel: its name, block and thread; false for other errors. -1: unknown. */
 LUHIP_API bool luhip_error_where(const luhip_error *error, const char **kernel, int32_t block[3], int32_t thread[3]);
+/* How many allocations carry this failure of a buffer; 0 for errors that no buffer carries. */
+LUHIP_API size_t luhip_error_carriers(const luhip_error *error);
 /* Skip records of a failure: launches that did not run because an input was stale, oldest first, at most 16. */
 LUHIP_API size_t luhip_error_skips(const luhip_error *error, uint64_t *total);
 LUHIP_API const char *luhip_error_skip(const luhip_error *error, size_t index);

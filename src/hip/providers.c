@@ -1,0 +1,7 @@
+/*
+ * providers.c - the back ends built into the library, in order of preference.
+ */
+#include "cpu/provider.h"
+#include "hip/api.h"
+
+const struct hip_provider *const hip_providers[] = {&cpu_provider, NULL};
