@@ -209,8 +209,8 @@ end
 function support.environment(more)
   local root = support.root
   local env = {
-    LUA_PATH = ("%s/lua/?.lua;%s/lua/?/init.lua;;"):format(root, root),
-    LUA_CPATH = support.build .. "/?.so;;",
+    LUA_PATH_5_4 = ("%s/lua/?.lua;%s/lua/?/init.lua;;"):format(root, root),
+    LUA_CPATH_5_4 = support.build .. "/?.so;;",
   }
   for name, value in pairs(more or {}) do
     env[name] = value
