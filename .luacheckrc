@@ -2,4 +2,3 @@ std = "lua54"
 max_line_length = 120
 cache = false
 files["spec"] = { std = "lua54+busted" }
-files["spec/support/handler.lua"] = { ignore = { "212/self" } }

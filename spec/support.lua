@@ -188,7 +188,8 @@ function support.run(command, options)
   if options.stdin then
     support.write_file(scratch .. ".in", options.stdin)
   end
-  local streams = { ">", scratch .. ".out", "2>", scratch .. ".err", "<", options.stdin and scratch .. ".in" or "/dev/null" }
+  local streams =
+    { ">", scratch .. ".out", "2>", scratch .. ".err", "<", options.stdin and scratch .. ".in" or "/dev/null" }
   local _, what, status = os.execute("(" .. table.concat(words, " ") .. ") " .. table.concat(streams, " "))
   local result = { stdout = support.read_file(scratch .. ".out"), stderr = support.read_file(scratch .. ".err") }
   -- A shell gives 128 + n for a child that signal n ended.

@@ -38,7 +38,7 @@ local function write_file(path, text)
   file:close()
 end
 
-return function(options)
+return function()
   local busted = require "busted"
   local handler = require "busted.outputHandlers.base"()
   local counts_file = os.getenv "LUHIP_TEST_COUNTS"

@@ -32,19 +32,16 @@ static int run(lua_State *L, int status, int argc, char **argv, int first) {
     lua_pushcfunction(L, with_traceback);
     lua_insert(L, base);
     int n = 0;
-    for (int i = first; i < argc; i++, n++)
-      lua_pushstring(L, argv[i]);
+    for (int i = first; i < argc; i++, n++) lua_pushstring(L, argv[i]);
     status = lua_pcall(L, n, 0, base);
   }
-  if (status != LUA_OK)
-    fprintf(stderr, "lua: %s\n", luaL_tolstring(L, -1, NULL));
+  if (status != LUA_OK) fprintf(stderr, "lua: %s\n", luaL_tolstring(L, -1, NULL));
   return status;
 }
 
 int main(int argc, char **argv) {
   lua_State *L = luaL_newstate();
-  if (!L)
-    return EXIT_FAILURE;
+  if (!L) return EXIT_FAILURE;
   luaL_openlibs(L);
   int status = LUA_OK;
   int i = 1;

@@ -6,8 +6,7 @@
 void testing_open(lua_State *L) {
   lua_newtable(L);
 #define X(area)                                                                                                        \
-  if (testing_open_##area)                                                                                             \
-    testing_open_##area(L);
+  if (testing_open_##area) testing_open_##area(L);
   TESTING_AREAS(X)
 #undef X
 }
