@@ -1,0 +1,175 @@
+-- What luhip itself costs, beside what it is meant to cost. Medians; run on an idle machine.
+--
+--   scripts/luhip bench/overhead.lua [device]
+
+local luhip = require "luhip"
+local monotime = require("system").monotime
+
+local dev = luhip.open(arg[1] or "cpu:0")
+
+local function median(samples)
+  table.sort(samples)
+  return samples[(#samples + 1) // 2]
+end
+
+-- Seconds for one call of fn, median over `samples` rounds of `calls` calls, each round closed by finish.
+local function cost(samples, calls, fn, finish)
+  local times = {}
+  for i = 0, samples do
+    local start = monotime()
+    for _ = 1, calls do
+      fn()
+    end
+    if finish then
+      finish()
+    end
+    if i > 0 then -- the first round warms up
+      times[i] = (monotime() - start) / calls
+    end
+  end
+  return median(times)
+end
+
+local function sync()
+  dev:sync()
+end
+
+local function resident_kib()
+  local file = assert(io.open "/proc/self/status")
+  local kib = file:read("a"):match "VmRSS:%s*(%d+)"
+  file:close()
+  return tonumber(kib)
+end
+
+local rows = {}
+local function row(what, value, unit, target)
+  table.insert(rows, { what, ("%.2f %s"):format(value, unit), target and ("<= %g %s"):format(target, unit) or "" })
+end
+
+---- Launches -------------------------------------------------------------------------------------------------
+
+local empty = dev:kernel [[extern "C" __global__ void empty() {}]]
+local axpy = dev:kernel [[
+  extern "C" __global__ void axpy(float a, const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] += a * x[i];
+  }
+]]
+local x, y = dev:buffer("f32", 256, 1), dev:buffer("f32", 256, 1)
+
+row("empty launch and wait", 1e6 * cost(201, 20, function()
+  empty:launch { grid = 1, block = 1 }
+  dev:sync()
+end), "us", 20)
+
+local bound = axpy:bind { grid = 1, block = 256 }
+row("launch of a bound kernel, 4 arguments, host side", 1e9 * cost(51, 100, function()
+  bound(2.0, x, y, 256)
+end, sync), "ns")
+row("the same through kernel:launch", 1e9 * cost(51, 100, function()
+  axpy:launch({ grid = 1, block = 256 }, 2.0, x, y, 256)
+end, sync), "ns")
+
+---- Barriers -------------------------------------------------------------------------------------------------
+
+local barriers = dev:kernel [[
+  extern "C" __global__ void barriers(int n, int *out) {
+    __shared__ int turn[256];
+    int t = threadIdx.x;
+    turn[t] = t;
+    for (int i = 0; i < n; i++) {
+      __syncthreads();
+      turn[t] += i;
+    }
+    out[t] = turn[t];
+  }
+]]
+local out = dev:buffer("i32", 256)
+local function with_barriers(n)
+  return cost(21, 1, function()
+    barriers:launch({ grid = 1, block = 256 }, n, out)
+    dev:sync()
+  end)
+end
+local few, many = 100, 2100
+row("barrier, per thread of 256", 1e9 * (with_barriers(many) - with_barriers(few)) / (many - few) / 256, "ns", 10)
+
+---- Memory ---------------------------------------------------------------------------------------------------
+
+local host = luhip.array("f32", 1024)
+local kilo = dev:buffer("f32", 1024)
+row("write of 4 KiB and wait", 1e6 * cost(101, 10, function()
+  kilo:write(host)
+  dev:sync()
+end), "us")
+row("read of 4 KiB", 1e6 * cost(101, 10, function()
+  kilo:read()
+end), "us")
+row("allocate and free 4 KiB", 1e6 * cost(101, 20, function()
+  dev:buffer("f32", 1024):free()
+end), "us")
+
+---- Compiling ------------------------------------------------------------------------------------------------
+
+-- Each source is new to every cache.
+local unique = ("%d_%d"):format(os.time(), math.floor(monotime() * 1e6) % 1000000)
+local function source(i)
+  return ([[
+    // %s %d
+    extern "C" __global__ void scale(float a, float *x, int n) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) x[i] *= a;
+    }
+  ]]):format(unique, i)
+end
+
+local compiles = {}
+for i = 1, 7 do
+  local start = monotime()
+  dev:kernel(source(i))
+  compiles[i] = 1e3 * (monotime() - start)
+end
+row("a small kernel compiled, nothing cached", median(compiles), "ms", 400)
+
+-- The disk cache serves a process that has not compiled the kernel itself.
+local child = [[
+  local luhip, monotime = require "luhip", require("system").monotime
+  local dev = luhip.open(%q)
+  local start = monotime()
+  dev:kernel(%q)
+  io.write(1e3 * (monotime() - start), "\n")
+]]
+local loads = {}
+for i = 1, 7 do
+  local script = os.tmpname()
+  local file = assert(io.open(script, "w"))
+  file:write(child:format(dev.id, source(i)))
+  file:close()
+  local pipe = assert(io.popen("lua5.4 " .. script))
+  loads[i] = assert(pipe:read "n", "the child process failed")
+  pipe:close()
+  os.remove(script)
+end
+row("the same from the disk cache, in a new process", median(loads), "ms", 2)
+
+---- Growth ---------------------------------------------------------------------------------------------------
+
+local function launches(n)
+  for i = 1, n do
+    bound(2.0, x, y, 256)
+    if i % 100 == 0 then
+      dev:sync()
+    end
+  end
+  dev:sync()
+  collectgarbage()
+end
+launches(10000)
+local before = resident_kib()
+launches(100000)
+row("growth over 100 000 launches", math.max(0, resident_kib() - before), "KiB", 256)
+
+print(("luhip %s, %s (%s)"):format(luhip.version, dev.id, dev.name))
+for _, r in ipairs(rows) do
+  print(("  %-50s %14s   %s"):format(table.unpack(r)))
+end
