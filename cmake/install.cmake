@@ -9,6 +9,8 @@ install(FILES src/luhip.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(TARGETS luhip_module LIBRARY DESTINATION "${LIBDIR}/luhip")
 install(DIRECTORY lua/luhip DESTINATION "${LUADIR}" FILES_MATCHING PATTERN "*.lua")
 
+# Relative to the file itself, so that the tree can be moved.
+file(RELATIVE_PATH luhip_pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file(cmake/luhip.pc.in "${CMAKE_CURRENT_BINARY_DIR}/luhip.pc" @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/luhip.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
