@@ -1,0 +1,2 @@
+/* <device_launch_parameters.h>: all of it that device code can use is part of hip/hip_runtime.h. */
+#include <hip/hip_runtime.h>

@@ -1,0 +1,2 @@
+/* <hip/hip_vector_types.h>: all of it that device code can use is part of hip/hip_runtime.h. */
+#include <hip/hip_runtime.h>

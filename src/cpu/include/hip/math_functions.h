@@ -1,0 +1,2 @@
+/* <hip/math_functions.h>: all of it that device code can use is part of hip/hip_runtime.h. */
+#include <hip/hip_runtime.h>
