@@ -12,12 +12,12 @@
 enum access { ACCESS_VALUE = 0, ACCESS_IN = 1, ACCESS_OUT = 2, ACCESS_INOUT = 3 }; /* bits: 1 reads, 2 writes */
 
 struct kernel_param {
-  luhip_param shown;       /* name, type, kind, bytes: what the public API gives */
-  enum access access;      /* ACCESS_VALUE for values */
+  luhip_param shown;        /* name, type, kind, bytes: what the public API gives */
+  enum access access;       /* ACCESS_VALUE for values */
   enum signature_code code; /* of the value or the pointee */
-  unsigned lanes;          /* 1, or 2..4 of a vector type */
-  unsigned element_bytes;  /* sizeof the value or pointee; 0: void */
-  unsigned offset;         /* in the packed arguments */
+  unsigned lanes;           /* 1, or 2..4 of a vector type */
+  unsigned element_bytes;   /* sizeof the value or pointee; 0: void */
+  unsigned offset;          /* in the packed arguments */
 };
 
 struct kernel_signature {
@@ -47,8 +47,8 @@ struct kernel_target {
 };
 
 /* Compiles, or finds in the memory or disk cache. Thread-safe; takes no device lock. K1-K6. */
-luhip_status kernel_compile(const struct kernel_target *target, const char *source, const luhip_compile_options *options,
-                            struct kernel_image **image, luhip_error **error);
+luhip_status kernel_compile(const struct kernel_target *target, const char *source,
+                            const luhip_compile_options *options, struct kernel_image **image, luhip_error **error);
 struct kernel_image *kernel_image_retain(struct kernel_image *image);
 void kernel_image_release(struct kernel_image *image);
 /* name NULL: the only kernel. White space in template arguments does not matter. E_NOT_FOUND lists what exists. */
