@@ -8,13 +8,19 @@
  *                       struct luhip_cpu_kernel; LUHIP_MARK(i, name) of the source makes it (LUHIP_EXPORT).
  *   runtime -> module   the pointer variable `luhip_cpu_rt` is set to the runtime's entry table right
  *                       after the module is loaded, before any kernel runs.
+ *
+ * Both are plain symbols of the module's .symtab and .dynsym.
  */
 #ifndef LUHIP_CPU_ABI_H
 #define LUHIP_CPU_ABI_H
 
-#define LUHIP_CPU_ABI 1
+#define LUHIP_CPU_ABI 2
 
-struct luhip_cpu_block; /* one block being run by one worker: exec.c */
+/* One block being run by one worker. The runtime's own part follows (fiber.h). */
+struct luhip_cpu_block {
+  unsigned grid[3], block[3], index[3];
+  volatile unsigned thread; /* linear index, kept by `trace` alone */
+};
 
 struct luhip_cpu_param {
   unsigned offset; /* in the packed argument buffer */
@@ -22,13 +28,43 @@ struct luhip_cpu_param {
 };
 
 struct luhip_cpu_kernel {
-  unsigned abi;                         /* LUHIP_CPU_ABI */
+  unsigned abi; /* LUHIP_CPU_ABI */
   unsigned nparams;
   unsigned args_bytes, args_align;      /* of the packed argument buffer */
   const struct luhip_cpu_param *params; /* [nparams] */
   void (*function)(void);               /* the user's __global__ function: its symbol is the lowered name */
-  /* Runs threads [start, block size) of one block until one of them blocks or all are done; see exec.c. */
+  /* Runs threads [start, block size) of one block, one after the other, until all are done or one that has
+     blocked (promote) has ended. */
   void (*run)(struct luhip_cpu_block *block, const void *args, unsigned start);
+  /* The same, slower, with block->thread right at every moment: for checked mode, and to find who faulted. */
+  void (*trace)(struct luhip_cpu_block *block, const void *args, unsigned start);
+  /* Makes the calling thread's copy of the module's thread-local storage exist, so that no kernel allocates. */
+  void (*touch)(void);
+};
+
+/* What a lane asks of a warp operation: the number of the lane whose value it wants, or the mask of lanes whose
+   value is not zero. */
+#define LUHIP_CPU_BALLOT 128u
+
+enum luhip_cpu_failure { LUHIP_CPU_ASSERT, LUHIP_CPU_ABORT };
+
+/* All are called by a kernel, on the fiber of its thread. barrier, vote and warp come back when the others have come;
+   their callers' return addresses tell one barrier or warp operation of the source from another. */
+struct luhip_cpu_rt {
+  unsigned abi;
+  /* `thread` (linear) is about to block for the first time: this stack is its own from now on. */
+  void (*promote)(struct luhip_cpu_block *block, unsigned thread);
+  void (*barrier)(struct luhip_cpu_block *block);
+  /* A barrier; gives the number of threads that said yes, and the number of all that came << 32. */
+  unsigned long long (*vote)(struct luhip_cpu_block *block, unsigned yes);
+  unsigned long long (*warp)(struct luhip_cpu_block *block, unsigned long long value, unsigned ask);
+  /* Lets other threads of the block run. */
+  void (*yield)(struct luhip_cpu_block *block);
+  int (*print)(struct luhip_cpu_block *block, const char *format, __builtin_va_list arguments);
+  /* Ends the launch with a fault. */
+  void (*fail)(struct luhip_cpu_block *block, enum luhip_cpu_failure failure, unsigned thread, const char *expression,
+               const char *file, unsigned line);
+  unsigned long long (*nanoseconds)(void);
 };
 
 #endif

@@ -1,0 +1,338 @@
+/*
+ * luhip_cpu_core.h - the inside of a kernel on the CPU device: qualifiers, indices, shared memory, barriers, warp
+ * operations, printf and assert, and the wrapper through which the runtime runs a kernel.
+ *
+ * A block runs on one OS thread. The wrapper calls the kernel for one thread of the block after the other in a loop,
+ * which the compiler inlines, takes apart and vectorises; so nothing here may let the address of an
+ * index escape. The first barrier or warp operation that a thread reaches promotes it: the stack it runs on becomes
+ * its own, the runtime starts the next thread elsewhere, and when the operation returns the indices of this thread are
+ * put back. A kernel without such operations never notices: `luhip_promoted` is then never set and is folded away.
+ *
+ * Shared memory is thread-local storage. A block's shared variables are those of the OS thread it runs on; all
+ * threads of the block see them, no other block does.
+ *
+ * Left out: cooperative groups, textures, launches from kernels, cluster functions, and asynchronous copies.
+ */
+#ifndef LUHIP_CPU_CORE_H
+#define LUHIP_CPU_CORE_H
+#include "luhip_std.h"
+#include "luhip_vector_types.h"
+#include "cpu/abi.h"
+
+/* ---- qualifiers ---------------------------------------------------------------------------------------------- */
+
+/* __device__ and __host__ must be empty: they stand where no attribute may (in lambdas). */
+#define __device__
+#define __host__
+#define __global__
+#define __constant__ __attribute__((used))
+#define __managed__ __attribute__((used))
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __grid_constant__
+#define __align__(n) __attribute__((aligned(n)))
+#define HIP_KERNEL_NAME(...) __VA_ARGS__
+#define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
+#define HIP_DYNAMIC_SHARED_ATTRIBUTE
+
+/* Hidden, so that all of a module's thread-local storage is found with one call; constant initialisation, so that an
+   extern array is reached directly and not through a function that might have to construct it. */
+#define __shared__ thread_local __attribute__((visibility("hidden"), require_constant_initialization))
+
+#define __HIPCC__ 1
+#define __HIP__ 1
+#define __HIP_PLATFORM_AMD__ 1
+#define __HIP_DEVICE_COMPILE__ 1
+#define __LUHIP_CPU__ 1
+
+/* ---- indices --------------------------------------------------------------------------------------------------- */
+
+/* Thread and block indices: convertible to what HIP's and CUDA's are. */
+struct luhip_index {
+  unsigned x, y, z;
+  constexpr operator uint3() const { return uint3(x, y, z); }
+  constexpr operator dim3() const { return dim3(x, y, z); }
+};
+
+static thread_local luhip_index threadIdx, blockIdx, blockDim, gridDim;
+static thread_local luhip_cpu_block *luhip_block;
+static thread_local bool luhip_promoted; /* does the stack belong to one thread of the block? */
+static constexpr int warpSize = LUHIP_CPU_WARP;
+
+#define hipThreadIdx_x threadIdx.x
+#define hipThreadIdx_y threadIdx.y
+#define hipThreadIdx_z threadIdx.z
+#define hipBlockIdx_x blockIdx.x
+#define hipBlockIdx_y blockIdx.y
+#define hipBlockIdx_z blockIdx.z
+#define hipBlockDim_x blockDim.x
+#define hipBlockDim_y blockDim.y
+#define hipBlockDim_z blockDim.z
+#define hipGridDim_x gridDim.x
+#define hipGridDim_y gridDim.y
+#define hipGridDim_z gridDim.z
+
+static __forceinline__ unsigned luhip_thread() {
+  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+static __forceinline__ unsigned __lane_id() { return luhip_thread() % LUHIP_CPU_WARP; }
+
+/* ---- the way into the runtime ----------------------------------------------------------------------------------- */
+
+extern "C" {
+__attribute__((used, visibility("protected"))) const struct luhip_cpu_rt *luhip_cpu_rt;
+}
+
+/* Jumps to an entry of the table, so that the runtime sees the address the kernel will return to. As functions that
+   are convergent and that the compiler cannot look into, their calls are neither duplicated nor moved into
+   branches: one call in the source stays one address. */
+#define LUHIP_ENTRY extern "C" __attribute__((noinline, convergent, visibility("hidden")))
+LUHIP_ENTRY void luhip_entry_barrier(luhip_cpu_block *block);
+LUHIP_ENTRY unsigned long long luhip_entry_vote(luhip_cpu_block *block, unsigned yes);
+LUHIP_ENTRY unsigned long long luhip_entry_warp(luhip_cpu_block *block, unsigned long long value, unsigned ask);
+#if defined(__x86_64__)
+#define LUHIP_JUMP(name, entry)                                                                                        \
+  __attribute__((naked)) name {                                                                                        \
+    __asm__ volatile("movq luhip_cpu_rt(%%rip), %%rax\n\tjmpq *%c0(%%rax)" ::"i"(                                      \
+        __builtin_offsetof(struct luhip_cpu_rt, entry)));                                                              \
+  }
+LUHIP_JUMP(void luhip_entry_barrier(luhip_cpu_block *), barrier)
+LUHIP_JUMP(unsigned long long luhip_entry_vote(luhip_cpu_block *, unsigned), vote)
+LUHIP_JUMP(unsigned long long luhip_entry_warp(luhip_cpu_block *, unsigned long long, unsigned), warp)
+#else
+/* Not optimised, so that nobody finds out that they call nothing convergent; the call is still a jump. */
+__attribute__((optnone)) void luhip_entry_barrier(luhip_cpu_block *block) {
+  [[clang::musttail]] return luhip_cpu_rt->barrier(block);
+}
+__attribute__((optnone)) unsigned long long luhip_entry_vote(luhip_cpu_block *block, unsigned yes) {
+  [[clang::musttail]] return luhip_cpu_rt->vote(block, yes);
+}
+__attribute__((optnone)) unsigned long long luhip_entry_warp(luhip_cpu_block *block, unsigned long long value,
+                                                             unsigned ask) {
+  [[clang::musttail]] return luhip_cpu_rt->warp(block, value, ask);
+}
+#endif
+
+/* Stands around every operation that lets other threads of the block run. */
+struct luhip_blocking {
+  luhip_index index;
+  __forceinline__ luhip_blocking() : index(threadIdx) {
+    if (!luhip_promoted) luhip_cpu_rt->promote(luhip_block, luhip_thread());
+  }
+  __forceinline__ ~luhip_blocking() {
+    threadIdx = index;
+    luhip_promoted = true;
+  }
+};
+
+/* ---- barriers and fences ----------------------------------------------------------------------------------------- */
+
+static __forceinline__ void __syncthreads() {
+  luhip_blocking here;
+  luhip_entry_barrier(luhip_block);
+}
+static __forceinline__ unsigned long long luhip_vote(int yes) {
+  luhip_blocking here;
+  return luhip_entry_vote(luhip_block, yes != 0);
+}
+static __forceinline__ int __syncthreads_count(int yes) { return int(unsigned(luhip_vote(yes))); }
+static __forceinline__ int __syncthreads_or(int yes) { return unsigned(luhip_vote(yes)) != 0; }
+static __forceinline__ int __syncthreads_and(int yes) {
+  unsigned long long votes = luhip_vote(yes);
+  return unsigned(votes) == unsigned(votes >> 32);
+}
+
+/* Threads of one block run on one OS thread, blocks do not. */
+static __forceinline__ void __threadfence_block() { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
+static __forceinline__ void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+static __forceinline__ void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+/* ---- warp operations ------------------------------------------------------------------------------------------------ */
+/* Lanes that wait at the same call form a group, when every other lane of the warp waits elsewhere or has ended; the mask
+   of a _sync form is not looked at. A lane that is not in the group gives 0, as on AMD. */
+
+static __forceinline__ unsigned long long luhip_warp(unsigned long long value, unsigned ask) {
+  luhip_blocking here;
+  return luhip_entry_warp(luhip_block, value, ask);
+}
+template <class T> static __forceinline__ T luhip_shuffle(T value, unsigned lane) {
+  static_assert(sizeof(T) <= 8 && __is_trivially_copyable(T), "a shuffle moves values of at most 8 bytes");
+  unsigned long long word = 0;
+  __builtin_memcpy(&word, &value, sizeof(T));
+  word = luhip_warp(word, lane);
+  __builtin_memcpy(&value, &word, sizeof(T));
+  return value;
+}
+template <class T> static __forceinline__ T __shfl(T value, int source, int width = warpSize) {
+  return luhip_shuffle(value, (__lane_id() & -unsigned(width)) | (unsigned(source) & (unsigned(width) - 1)));
+}
+template <class T> static __forceinline__ T __shfl_up(T value, unsigned delta, int width = warpSize) {
+  unsigned lane = __lane_id(), first = lane & -unsigned(width);
+  return luhip_shuffle(value, lane - first < delta ? lane : lane - delta);
+}
+template <class T> static __forceinline__ T __shfl_down(T value, unsigned delta, int width = warpSize) {
+  unsigned lane = __lane_id(), left = unsigned(width) - 1 - (lane & (unsigned(width) - 1));
+  return luhip_shuffle(value, left < delta ? lane : lane + delta);
+}
+template <class T> static __forceinline__ T __shfl_xor(T value, int mask, int width = warpSize) {
+  unsigned lane = __lane_id(), source = lane ^ unsigned(mask);
+  return luhip_shuffle(value, source < (lane & -unsigned(width)) + unsigned(width) ? source : lane);
+}
+static __forceinline__ unsigned long long __ballot(int yes) { return luhip_warp(yes != 0, LUHIP_CPU_BALLOT); }
+static __forceinline__ int __any(int yes) { return __ballot(yes) != 0; }
+static __forceinline__ int __all(int yes) { return __ballot(!yes) == 0; }
+static __forceinline__ unsigned long long __activemask() { return __ballot(1); }
+
+template <class M, class T> static __forceinline__ T __shfl_sync(M, T value, int source, int width = warpSize) {
+  return __shfl(value, source, width);
+}
+template <class M, class T> static __forceinline__ T __shfl_up_sync(M, T value, unsigned delta, int width = warpSize) {
+  return __shfl_up(value, delta, width);
+}
+template <class M, class T> static __forceinline__ T __shfl_down_sync(M, T value, unsigned delta, int width = warpSize) {
+  return __shfl_down(value, delta, width);
+}
+template <class M, class T> static __forceinline__ T __shfl_xor_sync(M, T value, int mask, int width = warpSize) {
+  return __shfl_xor(value, mask, width);
+}
+template <class M> static __forceinline__ unsigned long long __ballot_sync(M, int yes) { return __ballot(yes); }
+template <class M> static __forceinline__ int __any_sync(M, int yes) { return __any(yes); }
+template <class M> static __forceinline__ int __all_sync(M, int yes) { return __all(yes); }
+static __forceinline__ void __syncwarp(unsigned long long = ~0ull) { __ballot(0); }
+
+/* ---- printf, assert, the end ------------------------------------------------------------------------------------------ */
+
+__attribute__((noinline, format(printf, 1, 2), unused)) static int printf(const char *format, ...) {
+  __builtin_va_list arguments;
+  __builtin_va_start(arguments, format);
+  int written = luhip_cpu_rt->print(luhip_block, format, arguments);
+  __builtin_va_end(arguments);
+  return written;
+}
+
+__attribute__((noinline, cold, noreturn, unused)) static void luhip_fail(luhip_cpu_failure failure, unsigned thread,
+                                                                         const char *expression, const char *file,
+                                                                         unsigned line) {
+  luhip_cpu_rt->fail(luhip_block, failure, thread, expression, file, line);
+  __builtin_unreachable();
+}
+#define LUHIP_ASSERT(...)                                                                                              \
+  ((__VA_ARGS__) ? (void)0 : luhip_fail(LUHIP_CPU_ASSERT, luhip_thread(), #__VA_ARGS__, __FILE__, __LINE__))
+#ifdef NDEBUG
+#define assert(...) ((void)0)
+#else
+#define assert(...) LUHIP_ASSERT(__VA_ARGS__)
+#endif
+
+[[noreturn]] static __forceinline__ void abort() { luhip_fail(LUHIP_CPU_ABORT, luhip_thread(), "", "", 0); }
+[[noreturn]] static __forceinline__ void __trap() { __builtin_trap(); }
+static __forceinline__ void __brkpt() { __builtin_debugtrap(); }
+
+/* ---- clocks and waiting -------------------------------------------------------------------------------------------------- */
+
+static __forceinline__ long long clock64() { return (long long)__builtin_readcyclecounter(); }
+static __forceinline__ long long __clock64() { return clock64(); }
+static __forceinline__ long clock() { return long(clock64()); }
+static __forceinline__ long __clock() { return clock(); }
+/* 100 MHz, as on AMD. */
+static __forceinline__ long long wall_clock64() { return (long long)(luhip_cpu_rt->nanoseconds() / 10); }
+/* Waiting lets the others of the block run: a loop that waits for one of them must do this. */
+static __forceinline__ void __nanosleep(unsigned) {
+  luhip_blocking here;
+  luhip_cpu_rt->yield(luhip_block);
+}
+static __forceinline__ void __builtin_amdgcn_s_sleep(int) { __nanosleep(0); }
+
+/* ---- the wrapper ------------------------------------------------------------------------------------------------------------ */
+
+static __forceinline__ void luhip_enter(luhip_cpu_block *block) {
+  luhip_block = block;
+  luhip_promoted = false;
+  gridDim = luhip_index{block->grid[0], block->grid[1], block->grid[2]};
+  blockDim = luhip_index{block->block[0], block->block[1], block->block[2]};
+  blockIdx = luhip_index{block->index[0], block->index[1], block->index[2]};
+}
+
+template <auto kernel> struct luhip_wrapper;
+template <class... A, void (*kernel)(A...)> struct luhip_wrapper<kernel> {
+  /* Each argument is copied once, before the loop: in memory that a kernel might write it could not stay in a register. */
+  static __forceinline__ void loop(luhip_cpu_block *block, unsigned start, A... arguments) {
+    luhip_enter(block);
+    const unsigned nx = blockDim.x, ny = blockDim.y, nz = blockDim.z;
+    unsigned x = 0, y = 0, z = 0;
+    if (start) x = start % nx, y = start / nx % ny, z = start / nx / ny;
+    for (; z < nz; z++, y = 0) {
+      for (; y < ny; y++, x = 0) {
+        for (; x < nx; x++) {
+          threadIdx = luhip_index{x, y, z};
+          [[clang::always_inline]] kernel(arguments...);
+          if (luhip_promoted) return;
+        }
+      }
+    }
+  }
+  static void trace_loop(luhip_cpu_block *block, unsigned start, A... arguments) {
+    luhip_enter(block);
+    for (unsigned i = start, n = blockDim.x * blockDim.y * blockDim.z; i < n; i++) {
+      threadIdx = luhip_index{i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
+      block->thread = i;
+      [[clang::noinline]] kernel(arguments...);
+      if (luhip_promoted) return;
+    }
+  }
+
+  /* Arguments lie in the buffer one after the other, each at the next multiple of its alignment. */
+  struct layout {
+    luhip_cpu_param params[sizeof...(A) + 1];
+    unsigned bytes, align;
+    constexpr layout() : params{}, bytes(0), align(1) {
+      unsigned i = 0;
+      ((place(params[i++], sizeof(A), alignof(A))), ...);
+    }
+    constexpr void place(luhip_cpu_param &param, unsigned size, unsigned alignment) {
+      bytes = (bytes + alignment - 1) / alignment * alignment;
+      if (alignment > align) align = alignment;
+      param.offset = bytes;
+      param.size = size;
+      bytes += size;
+    }
+  };
+  static constexpr layout packed{};
+
+  template <unsigned i, class T> static __forceinline__ const T &argument(const void *arguments) {
+    return *reinterpret_cast<const T *>(static_cast<const char *>(arguments) + packed.params[i].offset);
+  }
+  template <size_t... i>
+  static __forceinline__ void unpack(std::index_sequence<i...>, luhip_cpu_block *block, const void *arguments,
+                                     unsigned start, bool trace) {
+    if (trace)
+      trace_loop(block, start, argument<i, A>(arguments)...);
+    else
+      loop(block, start, argument<i, A>(arguments)...);
+  }
+  static void run(luhip_cpu_block *block, const void *arguments, unsigned start) {
+    unpack(std::make_index_sequence<sizeof...(A)>{}, block, arguments, start, false);
+  }
+  static void trace(luhip_cpu_block *block, const void *arguments, unsigned start) {
+    unpack(std::make_index_sequence<sizeof...(A)>{}, block, arguments, start, true);
+  }
+};
+
+static thread_local char luhip_anchor;
+__attribute__((noinline, unused)) static void luhip_touch() { __asm__ volatile("" ::"r"(&luhip_anchor) : "memory"); }
+
+/* The descriptor of kernel i. Its symbol has this name in any namespace, named or not. */
+#define LUHIP_EXPORT(i, ...)                                                                                           \
+  extern "C" __attribute__((used, visibility("protected"))) const luhip_cpu_kernel luhip_kd_##i = {                    \
+      LUHIP_CPU_ABI,                                                                                                   \
+      sizeof(luhip_wrapper<(__VA_ARGS__)>::packed.params) / sizeof(luhip_cpu_param) - 1,                               \
+      luhip_wrapper<(__VA_ARGS__)>::packed.bytes,                                                                      \
+      luhip_wrapper<(__VA_ARGS__)>::packed.align,                                                                      \
+      luhip_wrapper<(__VA_ARGS__)>::packed.params,                                                                     \
+      (void (*)())(__VA_ARGS__),                                                                                       \
+      luhip_wrapper<(__VA_ARGS__)>::run,                                                                               \
+      luhip_wrapper<(__VA_ARGS__)>::trace,                                                                             \
+      luhip_touch};
+
+#endif
