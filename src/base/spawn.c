@@ -170,7 +170,7 @@ static void follow(const struct spawn_request *request, pid_t pid, int fd, struc
 int spawn_run(const struct spawn_request *request, struct spawn_result *result) {
   *result = (struct spawn_result){.end = SPAWN_UNKNOWN};
   struct capture capture = {.data = malloc(1024), .capacity = 1024};
-  int ends[2];
+  int ends[2] = {-1, -1};
   pid_t pid;
   if (!capture.data)
     return ENOMEM;
