@@ -1,0 +1,211 @@
+--- The `luhip` command: runs scripts, lists devices.
+--
+-- Run as a program (lua5.4 cli.lua ARGUMENTS) it is the command; required, it gives `run`, for launchers of other kinds.
+-- Dependencies: luhip, when a command needs it.
+-- @module luhip.cli
+
+local cli = {}
+
+local USAGE = [[
+usage: luhip script.lua [arguments]    run a script; `arg` and `...` hold its arguments, as under lua
+       luhip -e 'code' [arguments]     run code; `luhip` is there
+       luhip - [arguments]             run what standard input holds
+       luhip devices                   what is here, and why what is here cannot be used
+       luhip --version | --help
+
+LUHIP_DEVICE=cpu|rocm:0|cuda:1 chooses the device that luhip.open() opens.
+LUHIP_SIZE=N sets the size of the examples' problems.
+]]
+
+-- Commands that a later version has; a script of the name still runs as ./name.
+local LATER = { doctor = true, compile = true, tune = true, bench = true, ["-i"] = true }
+
+local function complain(format, ...)
+  io.stderr:write("luhip: ", format:format(...), "\n")
+end
+
+-- ---- scripts ---------------------------------------------------------------------------------------------------
+
+local function error_text(e)
+  if type(e) == "string" or type(e) == "number" then
+    return tostring(e)
+  end
+  local meta = debug.getmetatable(e)
+  if type(meta) == "table" and meta.__tostring then
+    return tostring(e)
+  end
+  return ("(error object is a %s value)"):format(type(e))
+end
+
+-- The traceback without the frames of this file: those above the script's own are the command's.
+local function traceback(e)
+  local text = debug.traceback(error_text(e), 2)
+  local lines = {}
+  for line in text:gmatch "[^\n]*" do
+    lines[#lines + 1] = line
+  end
+  local last = #lines
+  for i = #lines, 1, -1 do
+    if lines[i]:find("[C]: in function 'xpcall'", 1, true) then
+      last = i - 1
+      break
+    end
+  end
+  return table.concat(lines, "\n", 1, last)
+end
+
+-- Runs a loaded chunk; 0, or 1 with the error on stderr.
+local function run_chunk(chunk, message, arguments)
+  if not chunk then
+    complain("%s", message)
+    return 1
+  end
+  local ok, text = xpcall(chunk, traceback, table.unpack(arguments))
+  if not ok then
+    complain("%s", text)
+    return 1
+  end
+  return 0
+end
+
+-- `arg` as lua sets it: the script at 0, its arguments from 1 on, the command at -1.
+local function set_arg(script, words, first)
+  local arguments = table.move(words, first, #words, 1, {})
+  local table_of = table.move(arguments, 1, #arguments, 1, { [0] = script, [-1] = "luhip" })
+  _G.arg = table_of
+  return arguments
+end
+
+local function run_script(words, at)
+  local path = words[at]
+  local arguments = set_arg(path, words, at + 1)
+  local chunk, message = loadfile(path ~= "-" and path or nil)
+  return run_chunk(chunk, message, arguments)
+end
+
+local function run_code(words, at)
+  local code = words[at + 1]
+  if not code then
+    complain "-e needs code"
+    return 2
+  end
+  local arguments = set_arg("-e", words, at + 2)
+  _G.luhip = require "luhip"
+  local chunk, message = load(code, "=(command line)")
+  return run_chunk(chunk, message, arguments)
+end
+
+-- ---- devices ---------------------------------------------------------------------------------------------------
+
+local UNITS = { "bytes", "KiB", "MiB", "GiB", "TiB" }
+
+local function size_text(bytes)
+  if not bytes or bytes <= 0 then
+    return "-"
+  end
+  local unit, value = 1, bytes
+  while value >= 1024 and unit < #UNITS do
+    value, unit = value / 1024, unit + 1
+  end
+  return ("%.4g %s"):format(value, UNITS[unit])
+end
+
+local function device_row(device)
+  if device.reason and device.reason ~= "" then
+    return { device.id, "cannot be used: " .. device.reason }
+  end
+  local units = device.units and device.units > 0 and tostring(device.units) or "-"
+  return { device.id, device.name or "-", device.arch or "-", size_text(device.memory), units }
+end
+
+--- The lines of `luhip devices`.
+-- @tparam {table,...} devices what luhip.devices() gives
+-- @treturn {string,...} a table of id, name, arch, memory and units; a device that cannot be used has its reason
+function cli.device_lines(devices)
+  local usable, unusable = { { "id", "name", "arch", "memory", "units" } }, {}
+  for _, device in ipairs(devices) do
+    local row = device_row(device)
+    table.insert(#row == 2 and unusable or usable, row)
+  end
+  local columns = require("luhip.tune.report").columns
+  local lines = #usable > 1 and columns(usable, { true, true, true }) or {}
+  for _, row in ipairs(unusable) do
+    lines[#lines + 1] = row[1] .. "  " .. row[2]
+  end
+  if #lines == 0 then
+    lines[1] = "no devices"
+  end
+  return lines
+end
+
+local function run_devices()
+  for _, line in ipairs(cli.device_lines(require("luhip").devices())) do
+    print(line)
+  end
+  return 0
+end
+
+-- ---- the command -----------------------------------------------------------------------------------------------
+
+local function run_version()
+  print("luhip " .. require("luhip").version)
+  return 0
+end
+
+local function run_help()
+  io.stdout:write(USAGE)
+  return 0
+end
+
+local COMMANDS = {
+  devices = run_devices,
+  ["--version"] = run_version,
+  ["-v"] = run_version,
+  ["--help"] = run_help,
+  ["-h"] = run_help,
+}
+
+--- Runs the command.
+-- @tparam {string,...} words its arguments
+-- @treturn integer the exit code: 0, 1 when a script failed, 2 when the arguments make no sense
+function cli.run(words)
+  local first = words[1]
+  if not first then
+    return run_help()
+  elseif first == "-e" then
+    return run_code(words, 1)
+  elseif first == "--" and words[2] then
+    return run_script(words, 2)
+  elseif COMMANDS[first] then
+    if #words > 1 then
+      complain("'%s' takes no arguments", first)
+      return 2
+    end
+    return COMMANDS[first]()
+  elseif LATER[first] then
+    complain("'%s' is not available in this version; see luhip --help", first)
+    return 2
+  elseif first:find "^%-." then
+    complain("unknown option '%s'; see luhip --help", first)
+    return 2
+  end
+  return run_script(words, 1)
+end
+
+--- Runs the command and ends the process with its exit code, closing the state so that finalisers run.
+-- @tparam {string,...} words
+function cli.main(words)
+  local ok, code = xpcall(cli.run, error_text, words)
+  if not ok then
+    complain("%s", code)
+    code = 1
+  end
+  io.stdout:flush()
+  os.exit(code, true)
+end
+
+-- require passes the module's name; lua passes the command's words.
+if ... == "luhip.cli" then
+  return cli
+end
+cli.main { ... }

@@ -1,0 +1,59 @@
+--- Error objects raised by the Lua side: those of the core, with the place in the user's code.
+-- Dependencies: luhip.core.
+-- @module luhip.errors
+
+local core = require "luhip.core"
+
+local errors = {}
+
+-- "…/luhip/": what lies below it is luhip's own code, where a user has nothing to look for.
+local own = debug.getinfo(1, "S").source:match "^(@.*[/\\])errors%.lua$"
+
+-- "script.lua:12: " for the innermost Lua function that is the user's.
+local function user_position()
+  for level = 3, math.huge do
+    local info = debug.getinfo(level, "Sl")
+    if not info then
+      return ""
+    elseif info.currentline > 0 and not (own and info.source:sub(1, #own) == own) then
+      return ("%s:%d: "):format(info.short_src, info.currentline)
+    end
+  end
+end
+
+--- Makes an error object.
+-- @tparam string kind one of the closed set of kinds: "argument", "type", "range", "verify", ...
+-- @tparam string format a sentence without a final full stop, as for string.format
+-- @param ... its values
+-- @treturn userdata the object; nothing is raised
+function errors.new(kind, format, ...)
+  return core.error(kind, select("#", ...) > 0 and format:format(...) or format)
+end
+
+--- Raises an error object that names the user's line.
+-- @tparam string kind as for `errors.new`
+-- @tparam string format as for `errors.new`
+-- @param ... its values
+function errors.raise(kind, format, ...)
+  local message = select("#", ...) > 0 and format:format(...) or format
+  error(core.error(kind, message, { position = user_position() }), 0)
+end
+
+--- The kind of any error value.
+-- @param value an error object, or whatever else was raised
+-- @treturn ?string nil for a value that has no kind, such as a string
+function errors.kind(value)
+  return core.is_error(value) and value.kind or nil
+end
+
+--- The one sentence of any error value.
+-- @param value as for `errors.kind`
+-- @treturn string the message, or the first line of its text
+function errors.message(value)
+  if core.is_error(value) then
+    return value.message
+  end
+  return (tostring(value):match "^[^\n]*")
+end
+
+return errors

@@ -1,0 +1,85 @@
+--- luhip: a scriptable GPU runtime.
+--
+--    local luhip = require "luhip"
+--    local dev = luhip.open()
+--    local x = dev:from("f32", { 1, 2, 3 })
+--
+-- Loading it starts no device and sets no globals. Devices, buffers, kernels and streams are the core's (luhip.core);
+-- this module is its face, and adds what is better said in Lua.
+-- Dependencies: luhip.core.
+-- @module luhip
+
+local core = require "luhip.core"
+local errors = require "luhip.errors"
+local summary = require "luhip.summary"
+local timing = require "luhip.timing"
+
+local luhip = {}
+
+--- The version: "0.1.0".
+luhip.version = core.version
+
+--- Lists the devices: `luhip.devices()`. Starts none.
+-- @function luhip.devices
+-- @treturn {table,...} { id, backend, name, arch, memory, reason }; one that is installed but unusable has a reason
+luhip.devices = core.devices
+
+--- Opens a device: `luhip.open()`, `luhip.open "cpu"`, `luhip.open { device = "cpu", ... }`.
+-- @function luhip.open
+-- @param[opt] which an id, or options; by default the best present device, or LUHIP_DEVICE
+-- @treturn device
+-- @raise kind "no_device", with the reason
+luhip.open = core.open
+
+--- Makes a host array: `luhip.array("f32", 16)`.
+-- @function luhip.array
+-- @tparam string dtype
+-- @param shape a number or a list of them
+-- @treturn array zeroed
+luhip.array = core.array
+
+--- A null pointer argument of a kernel.
+luhip.null = core.null
+
+--- The names of element types.
+luhip.dtypes = core.dtypes
+
+--- Whether a value is an error object of luhip: with `kind`, `message`, and all of it by tostring.
+-- @function luhip.is_error
+-- @param value anything
+-- @treturn boolean
+luhip.is_error = core.is_error
+
+--- Division that rounds up: how many blocks of b cover a elements.
+-- @tparam integer a
+-- @tparam integer b not 0
+-- @treturn integer
+-- @raise kinds "type" and "argument"
+function luhip.cdiv(a, b)
+  local x, y = math.tointeger(a), math.tointeger(b)
+  if not x or not y or type(a) == "string" or type(b) == "string" then
+    errors.raise("type", "cdiv: two whole numbers expected, not %s and %s", tostring(a), tostring(b))
+  elseif y == 0 then
+    errors.raise("argument", "cdiv: division by zero")
+  end
+  return -(-x // y)
+end
+
+--- Times a function on the device: `dev:time(fn, options)`; see luhip.timing.
+core.methods.device.time = timing.time
+
+summary.install(core)
+
+-- Parts that are loaded when they are first asked for.
+local PARTS = { tune = "luhip.tune" }
+
+return setmetatable(luhip, {
+  __index = function(self, key)
+    local part = PARTS[key]
+    if part then
+      local module = require(part)
+      rawset(self, key, module)
+      return module
+    end
+  end,
+})

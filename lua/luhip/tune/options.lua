@@ -1,0 +1,307 @@
+--- Reading what `tune { ... }` is given: every key is known, every value is of the right kind, or an error says so
+-- before anything is compiled. The result, a plan, is what the runner works from.
+-- Dependencies: luhip.errors, luhip.nearest, luhip.tune.{geometry,measure,space,verify}.
+-- @module luhip.tune.options
+
+local errors = require "luhip.errors"
+local geometry = require "luhip.tune.geometry"
+local measure = require "luhip.tune.measure"
+local nearest = require "luhip.nearest"
+local space = require "luhip.tune.space"
+local verify = require "luhip.tune.verify"
+
+local options = {}
+
+-- Key to the types it may have.
+local KEYS = {
+  name = "string",
+  device = "table userdata",
+  source = "string function",
+  kernel = "string function",
+  access = "table",
+  params = "table",
+  where = "string function table",
+  space = "table",
+  grid = "number string function table",
+  block = "number string function table",
+  shared = "number string function",
+  args = "table",
+  expect = "table function",
+  tolerance = "number table",
+  metrics = "table",
+  objective = "string",
+  higher = "boolean",
+  strategy = "string",
+  budget = "table",
+  measure = "table",
+  compile = "table",
+  progress = "boolean function",
+}
+
+-- Keys of the interface that a later version fills.
+local LATER = { store = true, seed = true, resume = true }
+local STRATEGIES = { auto = true, exhaustive = true }
+-- Names of a row that no metric may take.
+local ROW = {
+  params = true,
+  status = true,
+  error = true,
+  ms = true,
+  median = true,
+  min = true,
+  samples = true,
+  kept = true,
+  compile_ms = true,
+  shared_bytes = true,
+  registers = true,
+}
+local MEASURES = { ms = true, median = true, min = true }
+
+local function sorted_keys(map)
+  local list = {}
+  for key in pairs(map) do
+    list[#list + 1] = tostring(key)
+  end
+  table.sort(list)
+  return list
+end
+
+local function unknown(where, key, known)
+  local names = sorted_keys(known)
+  local near = nearest(tostring(key), names)
+  local hint = near and (", did you mean '%s'?"):format(near) or "; there are " .. table.concat(names, ", ")
+  errors.raise("argument", "%s: unknown key '%s'%s", where, tostring(key), hint)
+end
+
+local function check_keys(given)
+  for key, value in pairs(given) do
+    if LATER[key] then
+      errors.raise("argument", "tune: '%s' is not available in this version", key)
+    elseif not KEYS[key] then
+      unknown("tune", key, KEYS)
+    end
+    local kind = type(value)
+    if not (" " .. KEYS[key] .. " "):find(" " .. kind .. " ", 1, true) then
+      errors.raise("type", "tune: %s: a %s expected, not a %s", key, KEYS[key]:gsub(" ", " or "), kind)
+    end
+  end
+  for _, key in ipairs { "device", "source", "grid", "block" } do
+    if given[key] == nil then
+      errors.raise("argument", "tune: '%s' is missing", key)
+    end
+  end
+  if given.access and not given.kernel then
+    errors.raise("argument", "tune: 'access' needs 'kernel', the name of the kernel whose parameters it means")
+  end
+  if given.strategy and not STRATEGIES[given.strategy] then
+    errors.raise(
+      "argument",
+      "tune: strategy '%s' is not available in this version; there are auto, exhaustive",
+      given.strategy
+    )
+  end
+end
+
+local function read_space(given)
+  if given.space ~= nil then
+    if not space.is(given.space) then
+      errors.raise("type", "tune: space: what tune.space makes expected")
+    elseif given.params ~= nil or given.where ~= nil then
+      errors.raise("argument", "tune: 'space' stands in place of 'params' and 'where', not beside them")
+    end
+    return given.space
+  end
+  if given.params == nil then
+    errors.raise("argument", "tune: 'params' is missing")
+  end
+  return space.new { params = given.params, where = given.where }
+end
+
+local function read_numbers(where, given, defaults, integers)
+  local numbers = {}
+  for key, value in pairs(defaults) do
+    numbers[key] = value
+  end
+  for key, value in pairs(given or {}) do
+    if integers[key] == nil then
+      unknown(where, key, integers)
+    elseif type(value) ~= "number" then
+      errors.raise("type", "%s: %s: a number expected, not a %s", where, key, type(value))
+    elseif value ~= value or value < 0 or (integers[key] and not math.tointeger(value)) then
+      errors.raise("argument", "%s: %s: %s is not possible", where, key, value)
+    end
+    numbers[key] = integers[key] and math.tointeger(value) or value
+  end
+  return numbers
+end
+
+local MEASURE_INTEGERS = {
+  warmup = true,
+  min_samples = true,
+  max_samples = true,
+  keep = true,
+  converged = true,
+  drop = false,
+  converge = false,
+  race = false,
+}
+
+local function read_rules(given)
+  local rules = read_numbers("tune: measure", given, measure.defaults, MEASURE_INTEGERS)
+  if rules.min_samples < 1 or rules.max_samples < rules.min_samples then
+    errors.raise("argument", "tune: measure: 1 <= min_samples <= max_samples expected")
+  elseif rules.keep < 1 or rules.drop < 1 or rules.converged < 1 or rules.race < 1 then
+    errors.raise("argument", "tune: measure: keep, drop, converged and race are at least 1")
+  end
+  return rules
+end
+
+local function read_budget(given)
+  local budget = read_numbers("tune: budget", given, {}, { configs = true, seconds = false })
+  if budget.configs and budget.configs < 1 then
+    errors.raise("argument", "tune: budget: configs is at least 1")
+  elseif budget.seconds and budget.seconds <= 0 then
+    errors.raise("argument", "tune: budget: seconds is more than 0")
+  end
+  return budget
+end
+
+local function read_metrics(given)
+  local metrics = {}
+  for _, name in ipairs(sorted_keys(given or {})) do
+    local f = given[name]
+    if type(f) ~= "function" then
+      errors.raise("type", "tune: metrics: '%s': a function expected, not a %s", name, type(f))
+    elseif ROW[name] then
+      errors.raise("argument", "tune: metrics: '%s' is a name of every row; choose another", name)
+    end
+    metrics[#metrics + 1] = { name = name, compute = f }
+  end
+  return metrics
+end
+
+local function check_objective(objective, metrics)
+  if MEASURES[objective] then
+    return
+  end
+  local known = { "ms", "median", "min" }
+  for _, metric in ipairs(metrics) do
+    if metric.name == objective then
+      return
+    end
+    known[#known + 1] = metric.name
+  end
+  local near = nearest(objective, known)
+  local hint = near and (", did you mean '%s'?"):format(near) or "; there are " .. table.concat(known, ", ")
+  errors.raise("argument", "tune: objective '%s' is no metric%s", objective, hint)
+end
+
+-- The compiler's options that are the same for every configuration.
+local COMPILE = { defines = "table", include_dirs = "table", headers = "table", flags = "table", name = "string" }
+
+local function read_compile(given, plan)
+  local compile = {}
+  for key, value in pairs(given or {}) do
+    if not COMPILE[key] then
+      unknown("tune: compile", key, COMPILE)
+    elseif type(value) ~= COMPILE[key] then
+      errors.raise("type", "tune: compile: %s: a %s expected, not a %s", key, COMPILE[key], type(value))
+    end
+    compile[key] = value
+  end
+  for key in pairs(compile.defines or {}) do
+    for _, name in ipairs(plan.space.names) do
+      if name == key then
+        errors.raise("argument", "tune: compile: defines: '%s' is a parameter", name)
+      end
+    end
+  end
+  compile.name = compile.name or (plan.name .. ".hip")
+  return compile
+end
+
+local function read_expect(given)
+  if type(given) ~= "table" then
+    return given
+  end
+  if next(given) == nil then
+    errors.raise("argument", "tune: expect: at least one output expected")
+  end
+  for key, value in pairs(given) do
+    if type(key) ~= "string" and not math.tointeger(key) then
+      errors.raise("type", "tune: expect: '%s' is neither a parameter's name nor its position", tostring(key))
+    end
+    local kind = type(value)
+    if kind ~= "table" and kind ~= "userdata" and kind ~= "function" then
+      errors.raise("type", "tune: expect: %s: a table, array, buffer or function expected, not a %s", key, kind)
+    end
+  end
+  return given
+end
+
+local function read_tolerance(given, expect)
+  if given ~= nil and expect == nil then
+    errors.raise("argument", "tune: tolerance without expect")
+  end
+  return verify.tolerance(given)
+end
+
+local function positions(list)
+  local n = list.n or 0
+  for key in pairs(list) do
+    if math.type(key) == "integer" and key >= 1 then
+      n = math.max(n, key)
+    elseif key ~= "n" then
+      errors.raise("argument", "tune: args: a list expected, not a table with the key '%s'", tostring(key))
+    end
+  end
+  return n
+end
+
+local function read_args(given)
+  local args = { n = positions(given or {}) }
+  for i = 1, args.n do
+    if given[i] == nil then
+      errors.raise("argument", "tune: args: entry %d is nil; luhip.null is a null pointer", i)
+    end
+    args[i] = given[i]
+  end
+  return args
+end
+
+--- Reads the options of a tuning run.
+-- @tparam table given as api of `luhip.tune` says
+-- @treturn table plan
+-- @raise kinds "argument" and "type", naming the key
+function options.read(given)
+  if type(given) ~= "table" then
+    errors.raise("type", "tune: a table expected, not a %s", type(given))
+  end
+  check_keys(given)
+  local plan = {
+    name = given.name or (type(given.kernel) == "string" and given.kernel) or "kernel",
+    device = given.device,
+    source = given.source,
+    kernel = given.kernel,
+    access = given.access,
+    progress = given.progress,
+    space = read_space(given),
+    rules = read_rules(given.measure),
+    budget = read_budget(given.budget),
+    metrics = read_metrics(given.metrics),
+    objective = given.objective or "ms",
+    higher = given.higher or false,
+    expect = read_expect(given.expect),
+    tolerance = read_tolerance(given.tolerance, given.expect),
+    args = read_args(given.args),
+  }
+  local names = plan.space.names
+  plan.grid = geometry.dims(given.grid, names, "grid")
+  plan.block = geometry.dims(given.block, names, "block")
+  plan.shared = geometry.number(given.shared, names, "shared")
+  check_objective(plan.objective, plan.metrics)
+  plan.compile = read_compile(given.compile, plan)
+  return plan
+end
+
+return options

@@ -1,0 +1,188 @@
+--- What a tuning run gives: the best row, all rows, and ways to keep them.
+-- Dependencies: luhip.errors, luhip.tune.report; dkjson, when JSON is asked for.
+-- @module luhip.tune.result
+
+local errors = require "luhip.errors"
+local report = require "luhip.tune.report"
+
+local result = {}
+
+local Result = { __name = "luhip.tune.result" }
+Result.__index = Result
+
+function Result:__tostring()
+  return report.text(self)
+end
+
+-- ---- JSON ------------------------------------------------------------------------------------------------------
+
+local function dkjson()
+  local ok, json = pcall(require, "dkjson")
+  if not ok then
+    errors.raise("not_found", "JSON needs dkjson, which is not installed; on Debian: apt-get install lua-dkjson")
+  end
+  return json
+end
+
+local ROW_KEYS =
+  { "params", "status", "ms", "median", "min", "samples", "kept", "compile_ms", "registers", "shared_bytes" }
+
+-- JSON has no infinities and no NaN: they become their text.
+local function plain(value)
+  if type(value) == "number" and (value ~= value or value == math.huge or value == -math.huge) then
+    return tostring(value)
+  elseif type(value) == "number" or type(value) == "string" or type(value) == "boolean" or value == nil then
+    return value
+  end
+  return tostring(value)
+end
+
+-- A copy that is an object in JSON, even when it is empty.
+local function object(map, order)
+  local copy = {}
+  for key, value in pairs(map) do
+    copy[key] = plain(value)
+  end
+  return setmetatable(copy, { __jsontype = "object", __jsonorder = order })
+end
+
+-- A copy that is a list in JSON, even when it is empty.
+local function list(items)
+  return setmetatable(table.move(items, 1, #items, 1, {}), { __jsontype = "array" })
+end
+
+local function row_data(self, row)
+  local data = {}
+  for _, key in ipairs(ROW_KEYS) do
+    data[key] = row[key]
+  end
+  data.params = object(row.params, self.space.names)
+  local metrics = {}
+  for _, name in ipairs(self.metrics) do
+    metrics[name] = row[name]
+  end
+  data.metrics = object(metrics, self.metrics)
+  if row.error ~= nil then
+    data.error = { kind = errors.kind(row.error), message = errors.message(row.error) }
+  end
+  return setmetatable(data, { __jsonorder = ROW_KEYS })
+end
+
+local function space_data(self)
+  local params = {}
+  for i, name in ipairs(self.space.names) do
+    params[i] = { name = name, values = list(self.space:values(name)) }
+  end
+  return { params = list(params), product = self.space.product, count = self.total }
+end
+
+local HEAD =
+  { "format", "name", "device", "objective", "higher", "verified", "seconds", "stopped", "counts", "warnings" }
+
+local function data_of(self)
+  local rows = {}
+  for i, row in ipairs(self.rows) do
+    rows[i] = row_data(self, row)
+  end
+  local data = {
+    format = "luhip.tune.result/1",
+    name = self.name,
+    device = { id = self.device.id, name = self.device.name, arch = self.device.arch },
+    objective = self.objective,
+    higher = self.higher,
+    verified = self.verified,
+    seconds = self.seconds,
+    stopped = self.stopped,
+    counts = object(self.counts),
+    warnings = list(self.warnings),
+    space = space_data(self),
+    best = self.best and row_data(self, self.best),
+    rows = list(rows),
+  }
+  return setmetatable(data, { __jsonorder = { table.unpack(HEAD), "space", "best", "rows" } })
+end
+
+-- Under another name first, so that a reader never sees half of it.
+local function write_file(path, text)
+  local temporary = path .. ".tmp"
+  local file, message = io.open(temporary, "wb")
+  if not file then
+    errors.raise("file", "cannot write %s: %s", path, message)
+  end
+  local ok, write_message = file:write(text)
+  local closed, close_message = file:close()
+  if not (ok and closed) then
+    os.remove(temporary)
+    errors.raise("file", "cannot write %s: %s", path, write_message or close_message)
+  end
+  local moved, move_message = os.rename(temporary, path)
+  if not moved then
+    os.remove(temporary)
+    errors.raise("file", "cannot write %s: %s", path, move_message)
+  end
+end
+
+--- The result as JSON.
+-- @tparam[opt] string path also writes it there, whole or not at all
+-- @treturn string the text: `format`, `name`, `device`, `objective`, `space`, `best`, `rows`, `counts`, `warnings`, ...
+-- @raise kind "not_found" when dkjson is missing, "file" when the file cannot be written
+function Result:json(path)
+  if path ~= nil and type(path) ~= "string" then
+    errors.raise("type", "json: a path expected, not a %s", type(path))
+  end
+  local text = dkjson().encode(data_of(self), { indent = true }) .. "\n"
+  if path then
+    write_file(path, text)
+  end
+  return text
+end
+
+--- Writes the result as JSON.
+-- @tparam string path
+-- @raise as `json`
+function Result:save_json(path)
+  if type(path) ~= "string" then
+    errors.raise("type", "save_json: a path expected, not a %s", type(path))
+  end
+  self:json(path)
+end
+
+local LATER = { "save_t4", "plot", "report" }
+for _, name in ipairs(LATER) do
+  Result[name] = function()
+    errors.raise("argument", "result:%s is not available in this version", name)
+  end
+end
+
+--- Makes a result of a finished runner.
+-- @tparam table run from luhip.tune.runner
+-- @treturn Result `best` (nil when nothing worked), `rows`, `counts` (rows by status), `name`, `device` ({id, name,
+--   arch}), `objective`, `higher`, `metrics` (names), `space`, `total`, `seconds`, `stopped`, `verified`, `warnings`
+function result.new(run)
+  local plan = run.plan
+  local counts, metrics = {}, {}
+  for _, row in ipairs(run.rows) do
+    counts[row.status] = (counts[row.status] or 0) + 1
+  end
+  for i, metric in ipairs(plan.metrics) do
+    metrics[i] = metric.name
+  end
+  return setmetatable({
+    best = run.best,
+    rows = run.rows,
+    counts = counts,
+    name = plan.name,
+    device = { id = plan.device.id, name = plan.device.name, arch = plan.device.arch },
+    objective = plan.objective,
+    higher = plan.higher,
+    metrics = metrics,
+    space = plan.space,
+    total = run.total,
+    seconds = run.seconds,
+    stopped = run.stopped,
+    verified = plan.expect ~= nil,
+    warnings = run.warnings,
+  }, Result)
+end
+
+return result

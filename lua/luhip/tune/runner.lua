@@ -1,0 +1,379 @@
+--- The sweep: every configuration of a space through compile, launch, verification and timing.
+--
+-- What goes wrong with a candidate is data: its row says how far it came (`status`) and why (`error`), and the sweep
+-- goes on. Only what no candidate can get right (an expectation that names no parameter) ends the run with an error.
+-- Dependencies: luhip.errors, luhip.tune.{arguments,geometry,measure}.
+-- @module luhip.tune.runner
+
+local arguments = require "luhip.tune.arguments"
+local errors = require "luhip.errors"
+local geometry = require "luhip.tune.geometry"
+local measure = require "luhip.tune.measure"
+
+local runner = {}
+
+-- Spaces up to this product are enumerated before the first compile: constraints that raise do so there, and the
+-- progress line knows the total.
+local ENUMERATE = 1000000
+
+local Runner = {}
+Runner.__index = Runner
+
+-- ---- failures --------------------------------------------------------------------------------------------------
+
+-- Kinds of errors that mean one status wherever they appear.
+local STATUS_OF_KIND = {
+  compile = "compile",
+  limits = "limits",
+  fault = "fault",
+  poisoned = "fault",
+  timeout = "timeout",
+  verify = "verify",
+}
+
+-- Otherwise the stage decides.
+local STATUS_OF_STAGE = {
+  constraint = "constraint",
+  geometry = "limits",
+  compile = "compile",
+  launch = "launch",
+  verify = "verify",
+  measure = "objective",
+  objective = "objective",
+}
+
+-- A read or a sync that met several failures carries them; the first is the one to blame.
+local function root_kind(e)
+  local kind = errors.kind(e)
+  if kind and not STATUS_OF_KIND[kind] and e.failures[1] then
+    return errors.kind(e.failures[1])
+  end
+  return kind
+end
+
+local function is_interrupt(e)
+  return errors.kind(e) == "interrupted" or (type(e) == "string" and e:find "interrupted!" ~= nil)
+end
+
+local function as_error(e)
+  if errors.kind(e) then
+    return e
+  end
+  return errors.new("argument", "%s", tostring(e))
+end
+
+-- ---- the stages of one candidate -------------------------------------------------------------------------------
+
+local function define_text(value)
+  if value == true or value == false then
+    return value and "1" or "0"
+  elseif math.type(value) == "integer" then
+    return tostring(value)
+  elseif math.type(value) == "float" then
+    local text = ("%.17g"):format(value)
+    return text:find "[%.eE]" and text or text .. ".0"
+  end
+  return value
+end
+
+local function of_config(value, config)
+  if type(value) == "function" then
+    return value(config)
+  end
+  return value
+end
+
+local function compile_options(plan, kernel, config)
+  local options = {}
+  for key, value in pairs(plan.compile) do
+    options[key] = value
+  end
+  options.defines = {}
+  for name, value in pairs(plan.compile.defines or {}) do
+    options.defines[name] = value
+  end
+  for name, value in pairs(config) do
+    options.defines[name] = define_text(value)
+  end
+  if kernel and kernel:find("<", 1, true) then
+    options.names = { kernel }
+  end
+  if plan.access then
+    options.access = { [kernel] = plan.access }
+  end
+  return options
+end
+
+local function compile(self, config, row)
+  local plan = self.plan
+  local kernel = of_config(plan.kernel, config)
+  local source = of_config(plan.source, config)
+  local before = self.host.clock()
+  local object = plan.device:kernel(source, kernel, compile_options(plan, kernel, config))
+  row.compile_ms = (self.host.clock() - before) * 1000
+  row.registers, row.shared_bytes = object.registers, object.shared_bytes
+  return object
+end
+
+local function check_kernel(device, kernel, shape)
+  local threads = shape.block[1] * shape.block[2] * shape.block[3]
+  if kernel.max_threads and kernel.max_threads > 0 and threads > kernel.max_threads then
+    errors.raise("limits", "block has %d threads; this kernel allows %d", threads, kernel.max_threads)
+  end
+  local shared = (kernel.shared_bytes or 0) + shape.shared
+  if device.shared_bytes and shared > device.shared_bytes then
+    errors.raise("limits", "%d bytes of shared memory; the device allows %d", shared, device.shared_bytes)
+  end
+end
+
+local function shape_of(plan, config)
+  local shape = { grid = plan.grid(config), block = plan.block(config), shared = plan.shared(config) }
+  geometry.check(plan.device, shape)
+  return shape
+end
+
+-- Whatever the last launches did wrong comes out here.
+local function settle(self)
+  self.plan.device:sync(self.arguments.buffers)
+end
+
+local function time(self, run)
+  local args = self.arguments
+  local function sample(count)
+    args:restore_inout()
+    local ms = self.sample(function()
+      for _ = 1, count do
+        run()
+      end
+    end)
+    settle(self)
+    return ms
+  end
+  return measure.run(sample, self.plan.rules, self:limit())
+end
+
+local function compute_metrics(self, row)
+  for _, metric in ipairs(self.plan.metrics) do
+    local ok, value = pcall(metric.compute, row)
+    if not ok then
+      errors.raise("argument", "metric '%s': %s", metric.name, tostring(value))
+    end
+    row[metric.name] = value
+  end
+  local value = row[self.plan.objective]
+  if type(value) ~= "number" or value ~= value then
+    errors.raise("argument", "objective '%s' is %s, not a number", self.plan.objective, tostring(value))
+  end
+end
+
+-- The ms beyond which a candidate cannot win; nil where time is not what decides.
+function Runner:limit()
+  if self.best and self.plan.objective == "ms" and not self.plan.higher then
+    return self.best.ms
+  end
+  return nil
+end
+
+local function attempt(self, config, row)
+  local plan, args = self.plan, self.arguments
+  self.stage = "geometry"
+  local shape = shape_of(plan, config)
+  self.stage = "compile"
+  local kernel = compile(self, config, row)
+  self.kernel = kernel
+  self.stage = "geometry"
+  check_kernel(plan.device, kernel, shape)
+  self.stage = "resolve"
+  args:resolve(kernel.params)
+  self.stage = "launch"
+  args:restore()
+  local list = args:list(config)
+  local launcher = kernel:bind { grid = shape.grid, block = shape.block, shared = shape.shared }
+  local function run()
+    launcher(table.unpack(list, 1, list.n))
+  end
+  run()
+  settle(self)
+  self.stage = "verify"
+  args:verify(config)
+  self.stage = "measure"
+  for key, value in pairs(time(self, run)) do
+    row[key] = value
+  end
+  self.stage = "objective"
+  compute_metrics(self, row)
+end
+
+-- ---- rows ------------------------------------------------------------------------------------------------------
+
+local function forget_kernel(self)
+  local kernel = self.kernel
+  self.kernel = nil
+  if kernel and kernel.free then
+    kernel:free()
+  end
+end
+
+local function record_failure(row, e, stage)
+  row.status = STATUS_OF_KIND[root_kind(e)] or STATUS_OF_STAGE[stage]
+  row.error = as_error(e)
+end
+
+--- Takes one configuration through all stages.
+-- @tparam table config
+-- @treturn table its row
+-- @treturn ?string why the sweep cannot go on: "interrupted" or "poisoned"
+-- @raise what no candidate can get right
+function Runner:evaluate(config)
+  local row = { params = config, status = "ok" }
+  local ok, e = pcall(attempt, self, config, row)
+  forget_kernel(self)
+  if ok then
+    return row
+  elseif is_interrupt(e) then
+    return nil, "interrupted"
+  elseif self.stage == "resolve" then
+    error(e, 0)
+  end
+  record_failure(row, e, self.stage)
+  return row, root_kind(e) == "poisoned" and "poisoned" or nil
+end
+
+local function better(self, row)
+  if row.status ~= "ok" then
+    return false
+  elseif not self.best then
+    return true
+  end
+  local new, old = row[self.plan.objective], self.best[self.plan.objective]
+  if self.plan.higher then
+    return new > old
+  end
+  return new < old
+end
+
+local function add(self, row)
+  self.rows[#self.rows + 1] = row
+  if better(self, row) then
+    self.best = row
+  end
+end
+
+-- ---- the sweep -------------------------------------------------------------------------------------------------
+
+local function check_space(self)
+  local space = self.plan.space
+  if space.product > ENUMERATE then
+    return nil
+  end
+  local count = space.count
+  local lines = {}
+  for _, r in ipairs(space:removals()) do
+    lines[#lines + 1] = ("'%s' removes %d"):format(r.text, r.removed)
+    if r.undefined > 0 then
+      self.warnings[#self.warnings + 1] = ("constraint '%s' divides by zero in %d tests, which count as not satisfied"):format(
+        r.text,
+        r.undefined
+      )
+    end
+  end
+  if count == 0 then
+    errors.raise("argument", "tune: no valid configuration: of %d, %s", space.product, table.concat(lines, ", "))
+  end
+  return count
+end
+
+local function spent(self)
+  local budget = self.plan.budget
+  if budget.configs and #self.rows >= budget.configs then
+    return "configs"
+  elseif budget.seconds and #self.rows > 0 and self.host.clock() - self.started >= budget.seconds then
+    return "seconds"
+  end
+  return nil
+end
+
+-- The next configuration, or a row for one whose constraint raised.
+local function next_candidate(step)
+  local ok, i, config = pcall(step)
+  if ok then
+    return i and config
+  elseif is_interrupt(i) then
+    error(i, 0)
+  end
+  return nil, { params = {}, status = "constraint", error = as_error(i) }
+end
+
+local function sweep(self)
+  local step = self.plan.space:each()
+  while true do
+    local config, row = next_candidate(step)
+    if not config and not row then
+      return nil
+    end
+    local stop = spent(self)
+    if stop then
+      return stop
+    end
+    if config then
+      row, stop = self:evaluate(config)
+    end
+    if row then
+      add(self, row)
+      self.host.progress(self, row)
+    end
+    if stop then
+      return stop
+    end
+  end
+end
+
+local function check_constant(self)
+  local first, count = nil, 0
+  for _, row in ipairs(self.rows) do
+    if row.status == "ok" then
+      first = first or row[self.plan.objective]
+      if row[self.plan.objective] ~= first then
+        return
+      end
+      count = count + 1
+    end
+  end
+  if count > 2 then
+    self.warnings[#self.warnings + 1] = ("the objective '%s' is the same for all %d configurations"):format(
+      self.plan.objective,
+      count
+    )
+  end
+end
+
+--- Runs a plan.
+-- @tparam table plan from luhip.tune.options
+-- @tparam table host `clock` (seconds, monotonic), `sampler` (takes a device, gives a function that times a function, in
+--   ms), `progress` (called with the runner and each new row)
+-- @treturn Runner `rows` in order of the space, `best`, `warnings`, `seconds`, `stopped` (nil when the space was
+--   exhausted; "configs", "seconds", "interrupted" or "poisoned"), `total` (valid configurations, nil when not counted)
+-- @raise what no candidate can get right; buffers then hold their first content again
+function runner.run(plan, host)
+  local self = setmetatable({ plan = plan, host = host, rows = {}, warnings = {} }, Runner)
+  self.total = check_space(self)
+  self.started = host.clock()
+  self.arguments = arguments.new(plan)
+  self.sample = host.sampler(plan.device)
+  local ok, stopped = pcall(sweep, self)
+  self.arguments:leave()
+  if not ok then
+    if not is_interrupt(stopped) then
+      error(stopped, 0)
+    end
+    stopped = "interrupted"
+  end
+  self.stopped, self.seconds = stopped, host.clock() - self.started
+  for _, warning in ipairs(self.arguments.warnings) do
+    self.warnings[#self.warnings + 1] = warning
+  end
+  check_constant(self)
+  return self
+end
+
+return runner
