@@ -391,7 +391,7 @@ static struct block *take(size_t pages) {
   return NULL;
 }
 
-hip_error_t arena_alloc(void **ptr, size_t bytes, enum arena_kind kind, bool checked) {
+hip_error_t cpu_arena_alloc(void **ptr, size_t bytes, enum arena_kind kind, bool checked) {
   if (bytes > arena.limit)
     return hip_ErrorOutOfMemory;
   size_t pages = (bytes + PAGE - 1) / PAGE;
@@ -417,7 +417,7 @@ hip_error_t arena_alloc(void **ptr, size_t bytes, enum arena_kind kind, bool che
   return block ? hip_Success : hip_ErrorOutOfMemory;
 }
 
-bool arena_free(void *ptr, enum arena_kind kind) {
+bool cpu_arena_free(void *ptr, enum arena_kind kind) {
   struct block *block, *above;
   pthread_mutex_lock(&arena.lock);
   live_around((uintptr_t)ptr, &block, &above);
@@ -437,10 +437,10 @@ bool arena_free(void *ptr, enum arena_kind kind) {
 
 /* ---- asking -------------------------------------------------------------------------------------------------- */
 
-bool arena_contains(const void *ptr) { return (uintptr_t)ptr >= arena.base && (uintptr_t)ptr < arena.end; }
+bool cpu_arena_contains(const void *ptr) { return (uintptr_t)ptr >= arena.base && (uintptr_t)ptr < arena.end; }
 
-bool arena_covers(const void *ptr, size_t bytes) {
-  if (!arena_contains(ptr))
+bool cpu_arena_covers(const void *ptr, size_t bytes) {
+  if (!cpu_arena_contains(ptr))
     return false;
   struct block *block, *above;
   pthread_mutex_lock(&arena.lock);
@@ -473,14 +473,14 @@ int cpu_arena_nearest(uintptr_t address, uintptr_t *base, size_t *bytes) {
   return best != NULL;
 }
 
-void arena_info(size_t *available, size_t *total) {
+void cpu_arena_info(size_t *available, size_t *total) {
   pthread_mutex_lock(&arena.lock);
   *available = arena.limit - arena.live_bytes;
   *total = arena.limit;
   pthread_mutex_unlock(&arena.lock);
 }
 
-void arena_get_stats(struct arena_stats *stats) {
+void cpu_arena_get_stats(struct arena_stats *stats) {
   pthread_mutex_lock(&arena.lock);
   *stats = (struct arena_stats){.live = arena.live, .guarded = arena.guards, .cached = arena.cached,
                                 .live_bytes = arena.live_bytes, .cached_bytes = arena.cached_bytes,
@@ -529,7 +529,7 @@ static bool zone_start(struct zone *zone, uintptr_t start, uintptr_t end) {
 }
 
 static bool start(char *reason, size_t len) {
-  size_t limit = limits_memory(reason, len);
+  size_t limit = cpu_limits_memory(reason, len);
   if (!limit)
     return false;
   if (!reserve_somewhere()) {
@@ -547,7 +547,7 @@ static bool start(char *reason, size_t len) {
   return true;
 }
 
-bool arena_start(char *reason, size_t len) {
+bool cpu_arena_start(char *reason, size_t len) {
   pthread_mutex_lock(&arena.lock);
   if (!arena.started)
     arena.started = start(reason, len);
@@ -556,6 +556,6 @@ bool arena_start(char *reason, size_t len) {
   return started;
 }
 
-void arena_fork_prepare(void) { pthread_mutex_lock(&arena.lock); }
-void arena_fork_parent(void) { pthread_mutex_unlock(&arena.lock); }
-void arena_fork_child(void) { pthread_mutex_init(&arena.lock, NULL); }
+void cpu_arena_fork_prepare(void) { pthread_mutex_lock(&arena.lock); }
+void cpu_arena_fork_parent(void) { pthread_mutex_unlock(&arena.lock); }
+void cpu_arena_fork_child(void) { pthread_mutex_init(&arena.lock, NULL); }

@@ -44,7 +44,7 @@ static bool parse_size(const char *text, uint64_t *bytes) {
   return true;
 }
 
-size_t limits_memory(char *reason, size_t len) {
+size_t cpu_limits_memory(char *reason, size_t len) {
   const char *setting = getenv("LUHIP_CPU_MEMORY");
   uint64_t bytes;
   if (setting && *setting) {
@@ -86,13 +86,13 @@ static void cpuinfo(const char *key, char *value, size_t len) {
   fclose(file);
 }
 
-void limits_cpu_name(char *name, size_t len) {
+void cpu_limits_cpu_name(char *name, size_t len) {
   cpuinfo("model name", name, len);
   if (!name[0])
     snprintf(name, len, "CPU");
 }
 
-void limits_cpu_identity(char *identity, size_t len) {
+void cpu_limits_cpu_identity(char *identity, size_t len) {
   char vendor[64], family[16], model[16], flags[4096];
   cpuinfo("vendor_id", vendor, sizeof vendor);
   cpuinfo("cpu family", family, sizeof family);
@@ -106,7 +106,7 @@ void limits_cpu_identity(char *identity, size_t len) {
   snprintf(identity, len, "%s-%s-%08x", family[0] ? family : "0", model[0] ? model : "0", (unsigned)(hash ^ hash >> 32));
 }
 
-int limits_clock_khz(void) {
+int cpu_limits_clock_khz(void) {
   uint64_t khz;
   char mhz[32];
   if (file_number("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", &khz) && khz < INT32_MAX)
@@ -115,7 +115,7 @@ int limits_clock_khz(void) {
   return (int)(strtod(mhz, NULL) * 1000);
 }
 
-int limits_l2_bytes(void) {
+int cpu_limits_l2_bytes(void) {
   long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
   return bytes > 0 && bytes < INT32_MAX ? (int)bytes : 0;
 }

@@ -1,0 +1,22 @@
+/*
+ * function.h - one kernel of a loaded module.
+ */
+#ifndef LUHIP_CPU_FUNCTION_H
+#define LUHIP_CPU_FUNCTION_H
+
+#include "cpu/exec.h"
+#include "cpu/image.h"
+
+struct hip_function_impl {
+  int device;
+  const struct luhip_cpu_kernel *kernel;
+  const char *lowered; /* in the module's image */
+  char name[96];       /* for people: without parameters and template arguments */
+  size_t shared;       /* bytes of shared variables that it declares or may reach */
+};
+
+/* Sums up the shared variables of a module's kernels: each kernel's own, and for all of them those that belong to
+   no kernel (of device functions, and global ones). */
+void function_find_shared(const struct image *image, struct hip_function_impl *functions, size_t count);
+
+#endif

@@ -1,0 +1,96 @@
+/*
+ * stream.h - streams and events of the CPU device, and the commands that lie in a stream.
+ */
+#ifndef LUHIP_CPU_STREAM_H
+#define LUHIP_CPU_STREAM_H
+
+#include <stdbool.h>
+
+#include "cpu/exec.h"
+#include "hip/api.h"
+
+enum command_kind { COMMAND_COPY, COMMAND_FILL, COMMAND_LAUNCH, COMMAND_RECORD, COMMAND_WAIT, COMMAND_CALLBACK };
+
+struct command_copy { /* rows of `width` bytes */
+  void *to;
+  const void *from;
+  size_t to_pitch, from_pitch, width, height;
+};
+
+struct command_fill { /* rows of `width` elements of `element` bytes */
+  void *to;
+  size_t pitch, width, height;
+  unsigned element; /* 1, 2 or 4 */
+  uint32_t value;
+};
+
+struct command_record {
+  hip_event_t event; /* a reference */
+  uint64_t generation;
+};
+
+struct command_wait {
+  hip_stream_t stream; /* a reference */
+  uint64_t position;
+};
+
+struct command_callback {
+  hip_stream_callback_t function;
+  void *user;
+};
+
+enum { COMMAND_INLINE = 256 };
+
+/* One piece of work. The stream owns and reuses them. */
+struct command {
+  struct command *next;
+  enum command_kind kind;
+  union {
+    struct command_copy copy;
+    struct command_fill fill;
+    struct cpu_launch launch;
+    struct command_record record;
+    struct command_wait wait;
+    struct command_callback callback;
+  };
+  void *payload; /* bytes that travel with the command, 64-byte aligned: inlined, or from aligned_alloc */
+  size_t capacity;
+  _Alignas(64) unsigned char inlined[COMMAND_INLINE];
+};
+
+/* A command with room for so many bytes of payload, not yet in the stream. May wait for room in a full stream. NULL: out of host memory. */
+struct command *cpu_stream_command(hip_stream_t stream, enum command_kind kind, size_t payload);
+/* Puts it at the end. *position (optional): what stream_wait takes to wait for it. */
+hip_error_t cpu_stream_commit(hip_stream_t stream, struct command *command, uint64_t *position);
+/* Gives back a command that is not to be committed. */
+void cpu_stream_drop(hip_stream_t stream, struct command *command);
+/* Waits until everything up to the position has run; runs it itself where nobody else does. */
+void cpu_stream_wait(hip_stream_t stream, uint64_t position);
+bool cpu_stream_passed(hip_stream_t stream, uint64_t position);
+uint64_t cpu_stream_tail(hip_stream_t stream); /* position of the last command so far */
+int cpu_stream_device(hip_stream_t stream);
+hip_stream_t cpu_stream_retain(hip_stream_t stream);
+void cpu_stream_release(hip_stream_t stream);
+/* Waits for all work enqueued so far on one ordinal, or on all with -1. */
+void cpu_streams_wait_all(int device);
+/* Commands of all streams that have not run yet. */
+size_t cpu_streams_pending(void);
+
+/* command.c: does what a command says, on the calling thread. */
+void cpu_command_run(hip_stream_t stream, struct command *command);
+void cpu_command_copy_rows(const struct command_copy *copy);
+/* event.c */
+void cpu_event_reached(const struct command_record *record);
+
+/* Around fork(): in the child all streams are empty and have no thread. */
+void cpu_streams_fork_prepare(void);
+void cpu_streams_fork_parent(void);
+void cpu_streams_fork_child(void);
+void cpu_events_fork_prepare(void);
+void cpu_events_fork_parent(void);
+void cpu_events_fork_child(void);
+
+hip_error_t cpu_stream_create(hip_stream_t *stream, unsigned flags, int device);
+hip_error_t cpu_stream_destroy(hip_stream_t stream);
+
+#endif
