@@ -10,8 +10,21 @@
 /* clang-format off: one function a line */
 #include "luhip_std.h"
 
+/* The integer type that T is exchanged as; void for what atomics do not take. */
+template <class T> struct luhip_atomic_word : std::type_identity<void> {};
+template <> struct luhip_atomic_word<unsigned short> : std::type_identity<unsigned short> {};
+template <> struct luhip_atomic_word<int> : std::type_identity<int> {};
+template <> struct luhip_atomic_word<unsigned> : std::type_identity<unsigned> {};
+template <> struct luhip_atomic_word<long> : std::type_identity<long> {};
+template <> struct luhip_atomic_word<unsigned long> : std::type_identity<unsigned long> {};
+template <> struct luhip_atomic_word<long long> : std::type_identity<long long> {};
+template <> struct luhip_atomic_word<unsigned long long> : std::type_identity<unsigned long long> {};
+template <> struct luhip_atomic_word<float> : std::type_identity<unsigned> {};
+template <> struct luhip_atomic_word<double> : std::type_identity<unsigned long> {};
+
 /* v -> f(v) at address; returns the old value. The word is compared as bits, so that NaN and -0 do not loop. */
-template <class Word, class T, class F> static inline T luhip_atomic_update(T *address, F f) {
+template <class T, class F> static inline T luhip_atomic_update(T *address, F f) {
+  typedef typename luhip_atomic_word<T>::type Word;
   Word *word = reinterpret_cast<Word *>(address);
   Word old = __atomic_load_n(word, __ATOMIC_RELAXED), next;
   do {
@@ -19,18 +32,9 @@ template <class Word, class T, class F> static inline T luhip_atomic_update(T *a
   } while (!__atomic_compare_exchange_n(word, &old, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   return __builtin_bit_cast(T, old);
 }
-template <class Word, class T> static inline T luhip_atomic_cas(T *address, T expected, T desired) {
-  Word old = __builtin_bit_cast(Word, expected);
-  __atomic_compare_exchange_n(reinterpret_cast<Word *>(address), &old, __builtin_bit_cast(Word, desired), false,
-                              __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-  return __builtin_bit_cast(T, old);
-}
-template <class Word, class T> static inline T luhip_atomic_exchange(T *address, T v) {
-  return __builtin_bit_cast(T, __atomic_exchange_n(reinterpret_cast<Word *>(address), __builtin_bit_cast(Word, v),
-                                                   __ATOMIC_RELAXED));
-}
 /* min and max: memory is only written while the new value wins, as most calls do not change it. */
-template <class Word, class T, class F> static inline T luhip_atomic_choose(T *address, T v, F wins) {
+template <class T, class F> static inline T luhip_atomic_choose(T *address, T v, F wins) {
+  typedef typename luhip_atomic_word<T>::type Word;
   Word *word = reinterpret_cast<Word *>(address);
   Word old = __atomic_load_n(word, __ATOMIC_RELAXED);
   while (wins(v, __builtin_bit_cast(T, old)) &&
@@ -40,65 +44,63 @@ template <class Word, class T, class F> static inline T luhip_atomic_choose(T *a
   return __builtin_bit_cast(T, old);
 }
 
-/* F(T, Word, suffix) for each type and for the plain name and both scopes. */
-#define LUHIP_ATOMIC_SCOPES(F, T, Word) F(T, Word, ) F(T, Word, _block) F(T, Word, _system)
-
-#define LUHIP_ATOMIC_ANY(T, Word, suffix)                                                                              \
-  static inline T atomicExch##suffix(T *address, T v) { return luhip_atomic_exchange<Word>(address, v); }              \
-  static inline T atomicCAS##suffix(T *address, T expected, T desired) {                                               \
-    return luhip_atomic_cas<Word>(address, expected, desired);                                                         \
+/* One template a function: it takes any T that `allowed` holds for, and what converts to T as the operand. A source's
+   own atomicAdd(double *, double), as written for devices that lack it, is preferred to these. */
+#define LUHIP_ATOMIC(name, allowed, body)                                                                              \
+  template <class T, std::enable_if_t<allowed, int> = 0> static inline T name(T *address, luhip_same<T> v) body        \
+  template <class T, std::enable_if_t<allowed, int> = 0> static inline T name##_block(T *address, luhip_same<T> v) {   \
+    return name(address, v);                                                                                           \
   }                                                                                                                    \
-  static inline T atomicMin##suffix(T *address, T v) {                                                                 \
-    return luhip_atomic_choose<Word>(address, v, [](T a, T b) { return a < b; });                                      \
-  }                                                                                                                    \
-  static inline T atomicMax##suffix(T *address, T v) {                                                                 \
-    return luhip_atomic_choose<Word>(address, v, [](T a, T b) { return a > b; });                                      \
+  template <class T, std::enable_if_t<allowed, int> = 0> static inline T name##_system(T *address, luhip_same<T> v) {  \
+    return name(address, v);                                                                                           \
   }
-#define LUHIP_ATOMIC_INTEGER(T, Word, suffix)                                                                          \
-  LUHIP_ATOMIC_ANY(T, Word, suffix)                                                                                    \
-  static inline T atomicAdd##suffix(T *address, T v) { return __atomic_fetch_add(address, v, __ATOMIC_RELAXED); }      \
-  static inline T atomicSub##suffix(T *address, T v) { return __atomic_fetch_sub(address, v, __ATOMIC_RELAXED); }      \
-  static inline T atomicAnd##suffix(T *address, T v) { return __atomic_fetch_and(address, v, __ATOMIC_RELAXED); }      \
-  static inline T atomicOr##suffix(T *address, T v) { return __atomic_fetch_or(address, v, __ATOMIC_RELAXED); }        \
-  static inline T atomicXor##suffix(T *address, T v) { return __atomic_fetch_xor(address, v, __ATOMIC_RELAXED); }
-#define LUHIP_ATOMIC_FLOAT(T, Word, suffix)                                                                            \
-  LUHIP_ATOMIC_ANY(T, Word, suffix)                                                                                    \
-  static inline T atomicAdd##suffix(T *address, T v) {                                                                 \
-    return luhip_atomic_update<Word>(address, [v](T old) { return old + v; });                                         \
-  }                                                                                                                    \
-  static inline T atomicSub##suffix(T *address, T v) { return atomicAdd##suffix(address, -v); }
-#define LUHIP_ATOMIC_WRAP(T, Word, suffix)                                                                             \
-  static inline T atomicInc##suffix(T *address, T limit) {                                                             \
-    return luhip_atomic_update<Word>(address, [limit](T old) { return old >= limit ? 0u : old + 1u; });                \
-  }                                                                                                                    \
-  static inline T atomicDec##suffix(T *address, T limit) {                                                             \
-    return luhip_atomic_update<Word>(address,                                                                          \
-                                     [limit](T old) { return old == 0u || old > limit ? limit : old - 1u; });          \
+#define LUHIP_ANY (!std::is_void_v<typename luhip_atomic_word<T>::type> && !std::is_same_v<T, unsigned short>)
+#define LUHIP_INTEGER (LUHIP_ANY && std::is_integral_v<T>)
+
+LUHIP_ATOMIC(atomicAdd, LUHIP_ANY, {
+  if constexpr (std::is_integral_v<T>) return __atomic_fetch_add(address, v, __ATOMIC_RELAXED);
+  else return luhip_atomic_update(address, [v](T old) { return old + v; });
+})
+LUHIP_ATOMIC(atomicSub, LUHIP_ANY, {
+  if constexpr (std::is_integral_v<T>) return __atomic_fetch_sub(address, v, __ATOMIC_RELAXED);
+  else return luhip_atomic_update(address, [v](T old) { return old - v; });
+})
+LUHIP_ATOMIC(atomicExch, LUHIP_ANY, {
+  typedef typename luhip_atomic_word<T>::type Word;
+  return __builtin_bit_cast(T, __atomic_exchange_n(reinterpret_cast<Word *>(address), __builtin_bit_cast(Word, v),
+                                                   __ATOMIC_RELAXED));
+})
+LUHIP_ATOMIC(atomicMin, LUHIP_ANY, { return luhip_atomic_choose(address, v, [](T a, T b) { return a < b; }); })
+LUHIP_ATOMIC(atomicMax, LUHIP_ANY, { return luhip_atomic_choose(address, v, [](T a, T b) { return a > b; }); })
+LUHIP_ATOMIC(atomicAnd, LUHIP_INTEGER, { return __atomic_fetch_and(address, v, __ATOMIC_RELAXED); })
+LUHIP_ATOMIC(atomicOr, LUHIP_INTEGER, { return __atomic_fetch_or(address, v, __ATOMIC_RELAXED); })
+LUHIP_ATOMIC(atomicXor, LUHIP_INTEGER, { return __atomic_fetch_xor(address, v, __ATOMIC_RELAXED); })
+LUHIP_ATOMIC(atomicInc, (std::is_same_v<T, unsigned>), {
+  return luhip_atomic_update(address, [v](T old) { return old >= v ? 0u : old + 1u; });
+})
+LUHIP_ATOMIC(atomicDec, (std::is_same_v<T, unsigned>), {
+  return luhip_atomic_update(address, [v](T old) { return old == 0u || old > v ? v : old - 1u; });
+})
+#undef LUHIP_ATOMIC
+
+#define LUHIP_CAS(name)                                                                                                \
+  template <class T, class Word = typename luhip_atomic_word<T>::type, std::enable_if_t<!std::is_void_v<Word>, int> = 0> \
+  static inline T name(T *address, luhip_same<T> expected, luhip_same<T> desired) {                                    \
+    Word old = __builtin_bit_cast(Word, expected);                                                                     \
+    __atomic_compare_exchange_n(reinterpret_cast<Word *>(address), &old, __builtin_bit_cast(Word, desired), false,     \
+                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);                                                   \
+    return __builtin_bit_cast(T, old);                                                                                 \
   }
+LUHIP_CAS(atomicCAS)
+LUHIP_CAS(atomicCAS_block)
+LUHIP_CAS(atomicCAS_system)
+#undef LUHIP_CAS
+#undef LUHIP_ANY
+#undef LUHIP_INTEGER
 
-LUHIP_ATOMIC_SCOPES(LUHIP_ATOMIC_INTEGER, int, int)
-LUHIP_ATOMIC_SCOPES(LUHIP_ATOMIC_INTEGER, unsigned, unsigned)
-LUHIP_ATOMIC_SCOPES(LUHIP_ATOMIC_INTEGER, long, long)
-LUHIP_ATOMIC_SCOPES(LUHIP_ATOMIC_INTEGER, unsigned long, unsigned long)
-LUHIP_ATOMIC_SCOPES(LUHIP_ATOMIC_INTEGER, long long, long long)
-LUHIP_ATOMIC_SCOPES(LUHIP_ATOMIC_INTEGER, unsigned long long, unsigned long long)
-LUHIP_ATOMIC_SCOPES(LUHIP_ATOMIC_FLOAT, float, unsigned)
-LUHIP_ATOMIC_SCOPES(LUHIP_ATOMIC_FLOAT, double, unsigned long)
-LUHIP_ATOMIC_SCOPES(LUHIP_ATOMIC_WRAP, unsigned, unsigned)
-#undef LUHIP_ATOMIC_SCOPES
-#undef LUHIP_ATOMIC_ANY
-#undef LUHIP_ATOMIC_INTEGER
-#undef LUHIP_ATOMIC_FLOAT
-#undef LUHIP_ATOMIC_WRAP
-
-static inline unsigned short atomicCAS(unsigned short *address, unsigned short expected, unsigned short desired) {
-  return luhip_atomic_cas<unsigned short>(address, expected, desired);
-}
-static inline void atomicAddNoRet(float *address, float v) { atomicAdd(address, v); }
-static inline float unsafeAtomicAdd(float *address, float v) { return atomicAdd(address, v); }
-static inline double unsafeAtomicAdd(double *address, double v) { return atomicAdd(address, v); }
-static inline float safeAtomicAdd(float *address, float v) { return atomicAdd(address, v); }
-static inline double safeAtomicAdd(double *address, double v) { return atomicAdd(address, v); }
+template <class T> static inline void atomicAddNoRet(T *address, luhip_same<T> v) { atomicAdd(address, v); }
+template <class T> static inline T unsafeAtomicAdd(T *address, luhip_same<T> v) { return atomicAdd(address, v); }
+template <class T> static inline T safeAtomicAdd(T *address, luhip_same<T> v) { return atomicAdd(address, v); }
 
 /* ---- the compiler's scoped atomics; clang has the builtins for every target, gcc has not ---- */
 #define __HIP_MEMORY_SCOPE_SINGLETHREAD 1
@@ -107,15 +109,14 @@ static inline double safeAtomicAdd(double *address, double v) { return atomicAdd
 #define __HIP_MEMORY_SCOPE_AGENT 4
 #define __HIP_MEMORY_SCOPE_SYSTEM 5
 #if !defined(__clang__)
-template <class T> using luhip_word = std::conditional_t<sizeof(T) == 8, unsigned long, unsigned>;
 template <class T, class V> static inline T luhip_fetch_add(T *p, V v) {
   if constexpr (std::is_integral_v<T>) return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
-  else return luhip_atomic_update<luhip_word<T>>(p, [v](T old) { return T(old + v); });
+  else return luhip_atomic_update(p, [v](T old) { return T(old + v); });
 }
-template <class T> static inline bool luhip_compare_exchange(T *p, T *expected, T desired) {
-  T old = luhip_atomic_cas<luhip_word<T>>(p, *expected, desired);
-  bool same = __builtin_bit_cast(luhip_word<T>, old) == __builtin_bit_cast(luhip_word<T>, *expected);
-  if (!same) *expected = old;
+template <class T> static inline bool luhip_compare_exchange(T *p, T *expected, luhip_same<T> desired) {
+  T old = atomicCAS(p, *expected, desired);
+  bool same = __builtin_memcmp(&old, expected, sizeof old) == 0;
+  *expected = old;
   return same;
 }
 #define __hip_atomic_load(p, order, scope)                                                                             \

@@ -208,23 +208,23 @@ static inline unsigned long long ullmin(unsigned long long a, unsigned long long
 static inline unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
 
 /* ---- beyond libm ---- */
-static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
-static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
-static inline float rcbrtf(float x) { return 1.0f / cbrtf(x); }
-static inline double rcbrt(double x) { return 1.0 / cbrt(x); }
-static inline float fdividef(float x, float y) { return x / y; }
-static inline void sincosf(float x, float *s, float *c) {
+LUHIP_LAZY(float) float rsqrtf(luhip_same<L> x) { return 1.0f / sqrtf(x); }
+LUHIP_LAZY(double) double rsqrt(luhip_same<L> x) { return 1.0 / sqrt(x); }
+LUHIP_LAZY(float) float rcbrtf(luhip_same<L> x) { return 1.0f / cbrtf(x); }
+LUHIP_LAZY(double) double rcbrt(luhip_same<L> x) { return 1.0 / cbrt(x); }
+LUHIP_LAZY(float) float fdividef(luhip_same<L> x, float y) { return x / y; }
+LUHIP_LAZY(float) void sincosf(luhip_same<L> x, float *s, float *c) {
   *s = sinf(x);
   *c = cosf(x);
 }
-static inline void sincos(double x, double *s, double *c) {
+LUHIP_LAZY(double) void sincos(luhip_same<L> x, double *s, double *c) {
   *s = sin(x);
   *c = cos(x);
 }
-static inline void sincos(float x, float *s, float *c) { sincosf(x, s, c); }
+LUHIP_LAZY(float) void sincos(luhip_same<L> x, float *s, float *c) { sincosf(x, s, c); }
 
 /* sin and cos of pi x: x is reduced to [-1/4, 1/4] and a count of quarter turns, both exactly. */
-static inline double luhip_trigpi(double x, int shift) {
+LUHIP_LAZY(double) double luhip_trigpi(luhip_same<L> x, int shift) {
   double turn = x - 2.0 * trunc(x * 0.5);
   double quarters = rint(turn * 2.0);
   double r = (turn - quarters * 0.5) * M_PI;
@@ -232,27 +232,27 @@ static inline double luhip_trigpi(double x, int shift) {
   double v = q & 1 ? cos(r) : sin(r);
   return q & 2 ? -v : v;
 }
-static inline double sinpi(double x) {
+LUHIP_LAZY(double) double sinpi(luhip_same<L> x) {
   if (!isfinite(x)) return x - x;
   return x == trunc(x) ? copysign(0.0, x) : luhip_trigpi(x, 0);
 }
-static inline double cospi(double x) {
+LUHIP_LAZY(double) double cospi(luhip_same<L> x) {
   if (!isfinite(x)) return x - x;
   return fabs(x - trunc(x)) == 0.5 ? 0.0 : luhip_trigpi(x, 1);
 }
-static inline float sinpif(float x) { return float(sinpi(double(x))); }
-static inline float cospif(float x) { return float(cospi(double(x))); }
-static inline void sincospi(double x, double *s, double *c) {
+LUHIP_LAZY(float) float sinpif(luhip_same<L> x) { return float(sinpi(double(x))); }
+LUHIP_LAZY(float) float cospif(luhip_same<L> x) { return float(cospi(double(x))); }
+LUHIP_LAZY(double) void sincospi(luhip_same<L> x, double *s, double *c) {
   *s = sinpi(x);
   *c = cospi(x);
 }
-static inline void sincospif(float x, float *s, float *c) {
+LUHIP_LAZY(float) void sincospif(luhip_same<L> x, float *s, float *c) {
   *s = sinpif(x);
   *c = cospif(x);
 }
 
 /* Norms are scaled by the largest component, so that squares neither overflow nor vanish. */
-static inline double luhip_norm(double a, double b, double c, double d) {
+LUHIP_LAZY(double) double luhip_norm(luhip_same<L> a, L b, L c, L d) {
   a = fabs(a), b = fabs(b), c = fabs(c), d = fabs(d);
   if (isinf(a) || isinf(b) || isinf(c) || isinf(d)) return INFINITY;
   double top = max(max(a, b), max(c, d));
@@ -261,31 +261,31 @@ static inline double luhip_norm(double a, double b, double c, double d) {
   a = scalbn(a, -e), b = scalbn(b, -e), c = scalbn(c, -e), d = scalbn(d, -e);
   return scalbn(sqrt(a * a + b * b + c * c + d * d), e);
 }
-static inline double norm3d(double a, double b, double c) { return luhip_norm(a, b, c, 0.0); }
-static inline double norm4d(double a, double b, double c, double d) { return luhip_norm(a, b, c, d); }
-static inline double rnorm3d(double a, double b, double c) { return 1.0 / norm3d(a, b, c); }
-static inline double rnorm4d(double a, double b, double c, double d) { return 1.0 / norm4d(a, b, c, d); }
-static inline double rhypot(double x, double y) { return 1.0 / hypot(x, y); }
-static inline float norm3df(float a, float b, float c) { return float(norm3d(a, b, c)); }
-static inline float norm4df(float a, float b, float c, float d) { return float(norm4d(a, b, c, d)); }
-static inline float rnorm3df(float a, float b, float c) { return float(rnorm3d(a, b, c)); }
-static inline float rnorm4df(float a, float b, float c, float d) { return float(rnorm4d(a, b, c, d)); }
-static inline float rhypotf(float x, float y) { return float(1.0 / hypot(double(x), double(y))); }
-static inline double norm(int n, const double *v) {
+LUHIP_LAZY(double) double norm3d(luhip_same<L> a, double b, double c) { return luhip_norm(a, b, c, 0.0); }
+LUHIP_LAZY(double) double norm4d(luhip_same<L> a, double b, double c, double d) { return luhip_norm(a, b, c, d); }
+LUHIP_LAZY(double) double rnorm3d(luhip_same<L> a, double b, double c) { return 1.0 / norm3d(a, b, c); }
+LUHIP_LAZY(double) double rnorm4d(luhip_same<L> a, double b, double c, double d) { return 1.0 / norm4d(a, b, c, d); }
+LUHIP_LAZY(double) double rhypot(luhip_same<L> x, double y) { return 1.0 / hypot(x, y); }
+LUHIP_LAZY(float) float norm3df(luhip_same<L> a, float b, float c) { return float(norm3d(a, b, c)); }
+LUHIP_LAZY(float) float norm4df(luhip_same<L> a, float b, float c, float d) { return float(norm4d(a, b, c, d)); }
+LUHIP_LAZY(float) float rnorm3df(luhip_same<L> a, float b, float c) { return float(rnorm3d(a, b, c)); }
+LUHIP_LAZY(float) float rnorm4df(luhip_same<L> a, float b, float c, float d) { return float(rnorm4d(a, b, c, d)); }
+LUHIP_LAZY(float) float rhypotf(luhip_same<L> x, float y) { return float(1.0 / hypot(double(x), double(y))); }
+LUHIP_LAZY(int) double norm(luhip_same<L> n, const double *v) {
   double sum = 0.0;
   for (int i = 0; i < n; i++) sum = hypot(sum, v[i]);
   return sum;
 }
-static inline float normf(int n, const float *v) {
+LUHIP_LAZY(int) float normf(luhip_same<L> n, const float *v) {
   double sum = 0.0;
   for (int i = 0; i < n; i++) sum += double(v[i]) * double(v[i]);
   return float(sqrt(sum));
 }
-static inline double rnorm(int n, const double *v) { return 1.0 / norm(n, v); }
-static inline float rnormf(int n, const float *v) { return 1.0f / normf(n, v); }
+LUHIP_LAZY(int) double rnorm(luhip_same<L> n, const double *v) { return 1.0 / norm(n, v); }
+LUHIP_LAZY(int) float rnormf(luhip_same<L> n, const float *v) { return 1.0f / normf(n, v); }
 
 /* exp(x^2) erfc(x). Above 5 by the continued fraction 1/sqrt(pi) / (x + (1/2)/(x + 1/(x + (3/2)/(x + ...)))). */
-static inline double erfcx(double x) {
+LUHIP_LAZY(double) double erfcx(luhip_same<L> x) {
   if (x < 5.0) {
     double square = x * x;
     return exp(square) * (1.0 + fma(x, x, -square)) * erfc(x);
@@ -295,10 +295,10 @@ static inline double erfcx(double x) {
   for (int k = 40; k >= 1; k--) t = x + 0.5 * k / t;
   return 0.56418958354775628695 / t;
 }
-static inline float erfcxf(float x) { return float(erfcx(double(x))); }
+LUHIP_LAZY(float) float erfcxf(luhip_same<L> x) { return float(erfcx(double(x))); }
 
 /* The inverse of erfc from a rough start, by Halley's steps on erfc itself (so that small y keep their digits). */
-static inline double erfcinv(double y) {
+LUHIP_LAZY(double) double erfcinv(luhip_same<L> y) {
   if (!(y >= 0.0 && y <= 2.0)) return NAN;
   if (y == 0.0 || y == 2.0) return y == 0.0 ? INFINITY : -INFINITY;
   double p = y < 1.0 ? y : 2.0 - y;
@@ -312,7 +312,7 @@ static inline double erfcinv(double y) {
   }
   return y < 1.0 ? x : -x;
 }
-static inline double erfinv(double x) {
+LUHIP_LAZY(double) double erfinv(luhip_same<L> x) {
   if (!(x >= -1.0 && x <= 1.0)) return NAN;
   double a = fabs(x);
   if (a > 0.5) return copysign(erfcinv(1.0 - a), x);
@@ -323,15 +323,22 @@ static inline double erfinv(double x) {
   }
   return copysign(r, x);
 }
-static inline double normcdf(double x) { return 0.5 * erfc(-x * M_SQRT1_2); }
-static inline double normcdfinv(double p) { return -M_SQRT2 * erfcinv(2.0 * p); }
-static inline float erfinvf(float x) { return float(erfinv(double(x))); }
-static inline float erfcinvf(float x) { return float(erfcinv(double(x))); }
-static inline float normcdff(float x) { return float(normcdf(double(x))); }
-static inline float normcdfinvf(float x) { return float(normcdfinv(double(x))); }
+/* erfc(-x / sqrt 2) / 2. What -x / sqrt 2 loses by rounding, times erfc's slope, is added: far out it is many digits. */
+LUHIP_LAZY(double) double normcdf(luhip_same<L> x) {
+  double t = -x * M_SQRT1_2;
+  double lost = isfinite(t) ? fma(-x, M_SQRT1_2, -t) + x * 4.8336466567264567e-17 : 0.0;
+  return 0.5 * (erfc(t) - M_2_SQRTPI * exp(-t * t) * lost);
+}
+LUHIP_LAZY(double) double normcdfinv(luhip_same<L> p) {
+  return p > 0.25 && p < 0.75 ? M_SQRT2 * erfinv(2.0 * p - 1.0) : -M_SQRT2 * erfcinv(2.0 * p);
+}
+LUHIP_LAZY(float) float erfinvf(luhip_same<L> x) { return float(erfinv(double(x))); }
+LUHIP_LAZY(float) float erfcinvf(luhip_same<L> x) { return float(erfcinv(double(x))); }
+LUHIP_LAZY(float) float normcdff(luhip_same<L> x) { return float(normcdf(double(x))); }
+LUHIP_LAZY(float) float normcdfinvf(luhip_same<L> x) { return float(normcdfinv(double(x))); }
 
 /* Modified Bessel functions of order 0 and 1: the power series, and beyond 30 the asymptotic one. */
-static inline double luhip_bessel_i(int order, double x) {
+LUHIP_LAZY(double) double luhip_bessel_i(int order, luhip_same<L> x) {
   double a = fabs(x), term, sum;
   if (a < 30.0) {
     double q = 0.25 * a * a;
@@ -349,10 +356,10 @@ static inline double luhip_bessel_i(int order, double x) {
   }
   return order && x < 0.0 ? -sum : sum;
 }
-static inline double cyl_bessel_i0(double x) { return luhip_bessel_i(0, x); }
-static inline double cyl_bessel_i1(double x) { return luhip_bessel_i(1, x); }
-static inline float cyl_bessel_i0f(float x) { return float(luhip_bessel_i(0, double(x))); }
-static inline float cyl_bessel_i1f(float x) { return float(luhip_bessel_i(1, double(x))); }
+LUHIP_LAZY(double) double cyl_bessel_i0(luhip_same<L> x) { return luhip_bessel_i(0, x); }
+LUHIP_LAZY(double) double cyl_bessel_i1(luhip_same<L> x) { return luhip_bessel_i(1, x); }
+LUHIP_LAZY(float) float cyl_bessel_i0f(luhip_same<L> x) { return float(luhip_bessel_i(0, double(x))); }
+LUHIP_LAZY(float) float cyl_bessel_i1f(luhip_same<L> x) { return float(luhip_bessel_i(1, double(x))); }
 
 /* Overloads on float of the functions above, and integers where <cmath> would take them. */
 #define LUHIP_OVERLOAD(name)                                                                                           \
@@ -404,10 +411,10 @@ template <class I, class F> static inline constexpr I luhip_saturate(F x) {
   return x != x ? I(0) : x <= low ? std::numeric_limits<I>::min() : x >= end ? std::numeric_limits<I>::max() : I(x);
 }
 #define LUHIP_TO_INTEGER(F, I, name, f)                                                                                \
-  static inline I __##name##_rn(F x) { return luhip_saturate<I>(rint##f(x)); }                                         \
-  static inline I __##name##_rz(F x) { return luhip_saturate<I>(trunc##f(x)); }                                        \
-  static inline I __##name##_rd(F x) { return luhip_saturate<I>(floor##f(x)); }                                        \
-  static inline I __##name##_ru(F x) { return luhip_saturate<I>(ceil##f(x)); }
+  LUHIP_LAZY(F) I __##name##_rn(luhip_same<L> x) { return luhip_saturate<I>(rint##f(x)); }                             \
+  LUHIP_LAZY(F) I __##name##_rz(luhip_same<L> x) { return luhip_saturate<I>(trunc##f(x)); }                            \
+  LUHIP_LAZY(F) I __##name##_rd(luhip_same<L> x) { return luhip_saturate<I>(floor##f(x)); }                            \
+  LUHIP_LAZY(F) I __##name##_ru(luhip_same<L> x) { return luhip_saturate<I>(ceil##f(x)); }
 LUHIP_TO_INTEGER(float, int, float2int, f)
 LUHIP_TO_INTEGER(float, unsigned, float2uint, f)
 LUHIP_TO_INTEGER(float, long long, float2ll, f)
@@ -431,10 +438,10 @@ template <class F, class Wide, class X> static inline F luhip_round_zero(X x) {
   return x > X(0) ? luhip_round_down<F, Wide>(x) : luhip_round_up<F, Wide>(x);
 }
 #define LUHIP_TO_FLOAT(X, F, Wide, name)                                                                               \
-  static inline F __##name##_rn(X x) { return F(x); }                                                                  \
-  static inline F __##name##_rd(X x) { return luhip_round_down<F, Wide>(x); }                                          \
-  static inline F __##name##_ru(X x) { return luhip_round_up<F, Wide>(x); }                                            \
-  static inline F __##name##_rz(X x) { return luhip_round_zero<F, Wide>(x); }
+  LUHIP_LAZY(X) F __##name##_rn(luhip_same<L> x) { return F(x); }                                                      \
+  LUHIP_LAZY(X) F __##name##_rd(luhip_same<L> x) { return luhip_round_down<F, Wide>(x); }                              \
+  LUHIP_LAZY(X) F __##name##_ru(luhip_same<L> x) { return luhip_round_up<F, Wide>(x); }                                \
+  LUHIP_LAZY(X) F __##name##_rz(luhip_same<L> x) { return luhip_round_zero<F, Wide>(x); }
 LUHIP_TO_FLOAT(int, float, double, int2float)
 LUHIP_TO_FLOAT(unsigned, float, double, uint2float)
 LUHIP_TO_FLOAT(long long, float, __int128, ll2float)

@@ -490,4 +490,9 @@ LUHIP_FLOAT_LIMITS(double, DBL, __builtin_inf(), __builtin_nan(""))
 
 } // namespace std
 
+/* A function with parameters of type luhip_same<L>, L a template parameter with a default, is called like an ordinary
+   one, but its body means nothing to the compiler until somebody calls it: that halves the time to read this header. */
+template <class T> using luhip_same = typename std::type_identity<T>::type;
+#define LUHIP_LAZY(T) template <class L = T> static inline
+
 #endif

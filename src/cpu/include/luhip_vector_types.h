@@ -11,129 +11,110 @@
 /* clang-format off: one function a line */
 #include "luhip_std.h"
 
-template <class T, unsigned n> struct HIP_vector_base;
-template <class T> struct HIP_vector_base<T, 1> {
+template <class T, unsigned n> struct HIP_vector_type;
+template <class T> struct HIP_vector_type<T, 1> {
   typedef T value_type;
   T x;
-  HIP_vector_base() = default;
-  constexpr explicit HIP_vector_base(T s) noexcept : x(s) {}
-};
-template <class T> struct alignas(2 * sizeof(T)) HIP_vector_base<T, 2> {
-  typedef T value_type;
-  T x, y;
-  HIP_vector_base() = default;
-  constexpr explicit HIP_vector_base(T s) noexcept : x(s), y(s) {}
-  constexpr HIP_vector_base(T x_, T y_) noexcept : x(x_), y(y_) {}
-};
-template <class T> struct HIP_vector_base<T, 3> {
-  typedef T value_type;
-  T x, y, z;
-  HIP_vector_base() = default;
-  constexpr explicit HIP_vector_base(T s) noexcept : x(s), y(s), z(s) {}
-  constexpr HIP_vector_base(T x_, T y_, T z_) noexcept : x(x_), y(y_), z(z_) {}
-};
-template <class T> struct alignas(4 * sizeof(T)) HIP_vector_base<T, 4> {
-  typedef T value_type;
-  T x, y, z, w;
-  HIP_vector_base() = default;
-  constexpr explicit HIP_vector_base(T s) noexcept : x(s), y(s), z(s), w(s) {}
-  constexpr HIP_vector_base(T x_, T y_, T z_, T w_) noexcept : x(x_), y(y_), z(z_), w(w_) {}
-};
-
-template <class T, unsigned n> struct HIP_vector_type : HIP_vector_base<T, n> {
   HIP_vector_type() = default;
   template <class U, std::enable_if_t<std::is_convertible_v<U, T>, int> = 0>
-  constexpr explicit HIP_vector_type(U s) noexcept : HIP_vector_base<T, n>(static_cast<T>(s)) {}
-  template <class... U, std::enable_if_t<(n > 1) && sizeof...(U) == n, int> = 0>
-  constexpr HIP_vector_type(U... v) noexcept : HIP_vector_base<T, n>(static_cast<T>(v)...) {}
-
-#define LUHIP_VECTOR_EACH(statement)                                                                                   \
-  do {                                                                                                                 \
-    statement(x);                                                                                                      \
-    if constexpr (n > 1) statement(y);                                                                                 \
-    if constexpr (n > 2) statement(z);                                                                                 \
-    if constexpr (n > 3) statement(w);                                                                                 \
-  } while (0)
-#define LUHIP_VECTOR_ASSIGN(op)                                                                                        \
-  constexpr HIP_vector_type &operator op(const HIP_vector_type &v) noexcept {                                          \
-    this->x op v.x;                                                                                                    \
-    if constexpr (n > 1) this->y op v.y;                                                                               \
-    if constexpr (n > 2) this->z op v.z;                                                                               \
-    if constexpr (n > 3) this->w op v.w;                                                                               \
-    return *this;                                                                                                      \
-  }                                                                                                                    \
-  template <class U, std::enable_if_t<std::is_convertible_v<U, T>, int> = 0>                                           \
-  constexpr HIP_vector_type &operator op(U s) noexcept {                                                               \
-    return *this op HIP_vector_type(s);                                                                                \
-  }
-  LUHIP_VECTOR_ASSIGN(+=)
-  LUHIP_VECTOR_ASSIGN(-=)
-  LUHIP_VECTOR_ASSIGN(*=)
-  LUHIP_VECTOR_ASSIGN(/=)
-  LUHIP_VECTOR_ASSIGN(%=)
-  LUHIP_VECTOR_ASSIGN(&=)
-  LUHIP_VECTOR_ASSIGN(|=)
-  LUHIP_VECTOR_ASSIGN(^=)
-  LUHIP_VECTOR_ASSIGN(<<=)
-  LUHIP_VECTOR_ASSIGN(>>=)
-#undef LUHIP_VECTOR_ASSIGN
-
-  constexpr HIP_vector_type &operator++() noexcept { return *this += HIP_vector_type(1); }
-  constexpr HIP_vector_type &operator--() noexcept { return *this -= HIP_vector_type(1); }
-  constexpr HIP_vector_type operator++(int) noexcept {
-    HIP_vector_type old = *this;
-    ++*this;
-    return old;
-  }
-  constexpr HIP_vector_type operator--(int) noexcept {
-    HIP_vector_type old = *this;
-    --*this;
-    return old;
-  }
-  constexpr HIP_vector_type operator+() const noexcept { return *this; }
-  constexpr HIP_vector_type operator-() const noexcept {
-    HIP_vector_type r = *this;
-#define LUHIP_STATEMENT(m) r.m = -r.m
-    LUHIP_VECTOR_EACH(LUHIP_STATEMENT);
-#undef LUHIP_STATEMENT
-    return r;
-  }
-  template <class U = T, std::enable_if_t<std::is_integral_v<U>, int> = 0>
-  constexpr HIP_vector_type operator~() const noexcept {
-    HIP_vector_type r = *this;
-#define LUHIP_STATEMENT(m) r.m = ~r.m
-    LUHIP_VECTOR_EACH(LUHIP_STATEMENT);
-#undef LUHIP_STATEMENT
-    return r;
-  }
-#undef LUHIP_VECTOR_EACH
+  constexpr explicit HIP_vector_type(U s) noexcept : x(static_cast<T>(s)) {}
+};
+template <class T> struct alignas(2 * sizeof(T)) HIP_vector_type<T, 2> {
+  typedef T value_type;
+  T x, y;
+  HIP_vector_type() = default;
+  template <class U, std::enable_if_t<std::is_convertible_v<U, T>, int> = 0>
+  constexpr explicit HIP_vector_type(U s) noexcept : x(static_cast<T>(s)), y(x) {}
+  template <class A, class B>
+  constexpr HIP_vector_type(A a, B b) noexcept : x(static_cast<T>(a)), y(static_cast<T>(b)) {}
+};
+template <class T> struct HIP_vector_type<T, 3> {
+  typedef T value_type;
+  T x, y, z;
+  HIP_vector_type() = default;
+  template <class U, std::enable_if_t<std::is_convertible_v<U, T>, int> = 0>
+  constexpr explicit HIP_vector_type(U s) noexcept : x(static_cast<T>(s)), y(x), z(x) {}
+  template <class A, class B, class C>
+  constexpr HIP_vector_type(A a, B b, C c) noexcept
+      : x(static_cast<T>(a)), y(static_cast<T>(b)), z(static_cast<T>(c)) {}
+};
+template <class T> struct alignas(4 * sizeof(T)) HIP_vector_type<T, 4> {
+  typedef T value_type;
+  T x, y, z, w;
+  HIP_vector_type() = default;
+  template <class U, std::enable_if_t<std::is_convertible_v<U, T>, int> = 0>
+  constexpr explicit HIP_vector_type(U s) noexcept : x(static_cast<T>(s)), y(x), z(x), w(x) {}
+  template <class A, class B, class C, class D>
+  constexpr HIP_vector_type(A a, B b, C c, D d) noexcept
+      : x(static_cast<T>(a)), y(static_cast<T>(b)), z(static_cast<T>(c)), w(static_cast<T>(d)) {}
 };
 
-#define LUHIP_VECTOR_BINARY(op, constraint)                                                                            \
+/* v op= v and v op= scalar, and from them v op v, v op scalar, scalar op v. */
+#define LUHIP_VECTOR_OPERATOR(op, constraint)                                                                          \
   template <class T, unsigned n, std::enable_if_t<constraint, int> = 0>                                                \
-  constexpr HIP_vector_type<T, n> operator op(const HIP_vector_type<T, n> &a,                                          \
-                                              const HIP_vector_type<T, n> &b) noexcept {                               \
-    return HIP_vector_type<T, n>(a) op##= b;                                                                           \
+  constexpr HIP_vector_type<T, n> &operator op##=(HIP_vector_type<T, n> &a, const HIP_vector_type<T, n> &b) noexcept { \
+    a.x op##= b.x;                                                                                                     \
+    if constexpr (n > 1) a.y op##= b.y;                                                                                \
+    if constexpr (n > 2) a.z op##= b.z;                                                                                \
+    if constexpr (n > 3) a.w op##= b.w;                                                                                \
+    return a;                                                                                                          \
   }                                                                                                                    \
   template <class T, unsigned n, class U, std::enable_if_t<(constraint) && std::is_convertible_v<U, T>, int> = 0>      \
-  constexpr HIP_vector_type<T, n> operator op(const HIP_vector_type<T, n> &a, U b) noexcept {                          \
-    return HIP_vector_type<T, n>(a) op##= HIP_vector_type<T, n>(b);                                                    \
+  constexpr HIP_vector_type<T, n> &operator op##=(HIP_vector_type<T, n> &a, U b) noexcept {                            \
+    return a op##= HIP_vector_type<T, n>(b);                                                                           \
+  }                                                                                                                    \
+  template <class T, unsigned n, std::enable_if_t<constraint, int> = 0>                                                \
+  constexpr HIP_vector_type<T, n> operator op(HIP_vector_type<T, n> a, const HIP_vector_type<T, n> &b) noexcept {      \
+    return a op##= b;                                                                                                  \
+  }                                                                                                                    \
+  template <class T, unsigned n, class U, std::enable_if_t<(constraint) && std::is_convertible_v<U, T>, int> = 0>      \
+  constexpr HIP_vector_type<T, n> operator op(HIP_vector_type<T, n> a, U b) noexcept {                                 \
+    return a op##= HIP_vector_type<T, n>(b);                                                                           \
   }                                                                                                                    \
   template <class T, unsigned n, class U, std::enable_if_t<(constraint) && std::is_convertible_v<U, T>, int> = 0>      \
   constexpr HIP_vector_type<T, n> operator op(U a, const HIP_vector_type<T, n> &b) noexcept {                          \
-    return HIP_vector_type<T, n>(a) op##= b;                                                                           \
+    return HIP_vector_type<T, n>(a) op b;                                                                              \
   }
-LUHIP_VECTOR_BINARY(+, true)
-LUHIP_VECTOR_BINARY(-, true)
-LUHIP_VECTOR_BINARY(*, true)
-LUHIP_VECTOR_BINARY(/, true)
-LUHIP_VECTOR_BINARY(%, std::is_integral_v<T>)
-LUHIP_VECTOR_BINARY(&, std::is_integral_v<T>)
-LUHIP_VECTOR_BINARY(|, std::is_integral_v<T>)
-LUHIP_VECTOR_BINARY(^, std::is_integral_v<T>)
-LUHIP_VECTOR_BINARY(<<, std::is_integral_v<T>)
-LUHIP_VECTOR_BINARY(>>, std::is_integral_v<T>)
-#undef LUHIP_VECTOR_BINARY
+LUHIP_VECTOR_OPERATOR(+, true)
+LUHIP_VECTOR_OPERATOR(-, true)
+LUHIP_VECTOR_OPERATOR(*, true)
+LUHIP_VECTOR_OPERATOR(/, true)
+LUHIP_VECTOR_OPERATOR(%, std::is_integral_v<T>)
+LUHIP_VECTOR_OPERATOR(&, std::is_integral_v<T>)
+LUHIP_VECTOR_OPERATOR(|, std::is_integral_v<T>)
+LUHIP_VECTOR_OPERATOR(^, std::is_integral_v<T>)
+LUHIP_VECTOR_OPERATOR(<<, std::is_integral_v<T>)
+LUHIP_VECTOR_OPERATOR(>>, std::is_integral_v<T>)
+#undef LUHIP_VECTOR_OPERATOR
+
+#define LUHIP_VECTOR_UNARY(op, constraint)                                                                             \
+  template <class T, unsigned n, std::enable_if_t<constraint, int> = 0>                                                \
+  constexpr HIP_vector_type<T, n> operator op(HIP_vector_type<T, n> a) noexcept {                                      \
+    a.x = static_cast<T>(op a.x);                                                                                      \
+    if constexpr (n > 1) a.y = static_cast<T>(op a.y);                                                                 \
+    if constexpr (n > 2) a.z = static_cast<T>(op a.z);                                                                 \
+    if constexpr (n > 3) a.w = static_cast<T>(op a.w);                                                                 \
+    return a;                                                                                                          \
+  }
+LUHIP_VECTOR_UNARY(+, true)
+LUHIP_VECTOR_UNARY(-, true)
+LUHIP_VECTOR_UNARY(~, std::is_integral_v<T>)
+#undef LUHIP_VECTOR_UNARY
+
+#define LUHIP_VECTOR_STEP(op)                                                                                          \
+  template <class T, unsigned n>                                                                                       \
+  constexpr HIP_vector_type<T, n> &operator op##op(HIP_vector_type<T, n> &a) noexcept {                                \
+    return a op##= HIP_vector_type<T, n>(1);                                                                           \
+  }                                                                                                                    \
+  template <class T, unsigned n>                                                                                       \
+  constexpr HIP_vector_type<T, n> operator op##op(HIP_vector_type<T, n> &a, int) noexcept {                            \
+    HIP_vector_type<T, n> old = a;                                                                                     \
+    a op##= HIP_vector_type<T, n>(1);                                                                                  \
+    return old;                                                                                                        \
+  }
+LUHIP_VECTOR_STEP(+)
+LUHIP_VECTOR_STEP(-)
+#undef LUHIP_VECTOR_STEP
 
 template <class T, unsigned n>
 constexpr bool operator==(const HIP_vector_type<T, n> &a, const HIP_vector_type<T, n> &b) noexcept {
@@ -169,10 +150,10 @@ constexpr bool operator!=(U a, const HIP_vector_type<T, n> &b) noexcept {
   typedef HIP_vector_type<T, 2> name##2;                                                                               \
   typedef HIP_vector_type<T, 3> name##3;                                                                               \
   typedef HIP_vector_type<T, 4> name##4;                                                                               \
-  static inline constexpr name##1 make_##name##1(T x) { return name##1(x); }                                           \
-  static inline constexpr name##2 make_##name##2(T x, T y) { return name##2(x, y); }                                   \
-  static inline constexpr name##3 make_##name##3(T x, T y, T z) { return name##3(x, y, z); }                           \
-  static inline constexpr name##4 make_##name##4(T x, T y, T z, T w) { return name##4(x, y, z, w); }
+  template <class V = name##1> static inline constexpr V make_##name##1(T x) { return V(x); }                          \
+  template <class V = name##2> static inline constexpr V make_##name##2(T x, T y) { return V(x, y); }                  \
+  template <class V = name##3> static inline constexpr V make_##name##3(T x, T y, T z) { return V(x, y, z); }          \
+  template <class V = name##4> static inline constexpr V make_##name##4(T x, T y, T z, T w) { return V(x, y, z, w); }
 LUHIP_VECTOR(char, char)
 LUHIP_VECTOR(uchar, unsigned char)
 LUHIP_VECTOR(short, short)

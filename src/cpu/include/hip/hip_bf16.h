@@ -31,6 +31,18 @@ static inline constexpr float luhip_round_odd(double d) {
   bool outward = (double(f) < d) == (d > 0.0);
   return luhip_bits<float>(outward ? bits + 1u : bits - 1u);
 }
+/* a + b in double, rounded to odd as well: nothing that could tip a later rounding is lost. */
+static inline constexpr double luhip_add_odd(double a, double b) {
+  double sum = a + b, from_b = sum - a;
+  double lost = (a - (sum - from_b)) + (b - from_b);
+  unsigned long bits = luhip_bits<unsigned long>(sum);
+  if (lost == 0.0 || lost != lost || (bits & 1ul)) return sum;
+  return luhip_bits<double>((lost > 0.0) == (sum > 0.0) ? bits + 1ul : bits - 1ul);
+}
+template <class T> static inline constexpr float luhip_integer_odd(T v) {
+  if constexpr (sizeof(T) < 8) return luhip_round_odd(double(v));
+  else return luhip_round_odd(luhip_add_odd(double(v >> 32) * 4294967296.0, double(unsigned(v))));
+}
 
 struct hip_bfloat16 {
   unsigned short data;
@@ -55,7 +67,7 @@ struct __hip_bfloat16 {
   constexpr __hip_bfloat16(float f) : data(luhip_bf16_round(f)) {}
   constexpr __hip_bfloat16(double d) : data(luhip_bf16_round(luhip_round_odd(d))) {}
   template <class T, std::enable_if_t<std::is_integral_v<T>, int> = 0>
-  constexpr __hip_bfloat16(T v) : data(luhip_bf16_round(luhip_round_odd(double(v)))) {}
+  constexpr __hip_bfloat16(T v) : data(luhip_bf16_round(luhip_integer_odd(v))) {}
   constexpr __hip_bfloat16(const __hip_bfloat16_raw &raw) : data(raw.x) {}
   constexpr operator float() const { return luhip_bf16_widen(data); }
   constexpr operator __hip_bfloat16_raw() const { return __hip_bfloat16_raw{data}; }
@@ -107,57 +119,59 @@ static inline constexpr __hip_bfloat162 operator-(__hip_bfloat162 a) { return {-
 static inline constexpr bool operator==(__hip_bfloat162 a, __hip_bfloat162 b) { return a.x == b.x && a.y == b.y; }
 static inline constexpr bool operator!=(__hip_bfloat162 a, __hip_bfloat162 b) { return !(a == b); }
 
+/* Not the same template as hip_fp16.h's of the same name. */
+#define LUHIP_LAZY_BF16(T) template <class L = T, int = 16> static inline
 static inline __hip_bfloat16 __float2bfloat16(float f) { return f; }
-static inline __hip_bfloat16 __float2bfloat16_rn(float f) { return f; }
-static inline __hip_bfloat16 __float2bfloat16_rz(float f) { return __hip_bfloat16_raw{luhip_bf16_truncate(f)}; }
+LUHIP_LAZY_BF16(float) __hip_bfloat16 __float2bfloat16_rn(luhip_same<L> f) { return f; }
+LUHIP_LAZY_BF16(float) __hip_bfloat16 __float2bfloat16_rz(luhip_same<L> f) { return __hip_bfloat16_raw{luhip_bf16_truncate(f)}; }
 static inline __hip_bfloat16 __double2bfloat16(double d) { return d; }
 static inline float __bfloat162float(__hip_bfloat16 a) { return a; }
-static inline unsigned short __bfloat16_as_ushort(__hip_bfloat16 a) { return a.data; }
-static inline short __bfloat16_as_short(__hip_bfloat16 a) { return short(a.data); }
+LUHIP_LAZY_BF16(__hip_bfloat16) unsigned short __bfloat16_as_ushort(luhip_same<L> a) { return a.data; }
+LUHIP_LAZY_BF16(__hip_bfloat16) short __bfloat16_as_short(luhip_same<L> a) { return short(a.data); }
 static inline __hip_bfloat16 __ushort_as_bfloat16(unsigned short bits) { return __hip_bfloat16_raw{bits}; }
 static inline __hip_bfloat16 __short_as_bfloat16(short bits) { return __hip_bfloat16_raw{(unsigned short)bits}; }
-static inline __hip_bfloat162 __floats2bfloat162_rn(float a, float b) { return {a, b}; }
-static inline __hip_bfloat162 __float22bfloat162_rn(float2 a) { return {a.x, a.y}; }
-static inline __hip_bfloat162 __float2bfloat162_rn(float a) { return {a, a}; }
-static inline __hip_bfloat162 __halves2bfloat162(__hip_bfloat16 a, __hip_bfloat16 b) { return {a, b}; }
-static inline __hip_bfloat162 __bfloat162bfloat162(__hip_bfloat16 a) { return {a, a}; }
-static inline __hip_bfloat162 make_bfloat162(__hip_bfloat16 a, __hip_bfloat16 b) { return {a, b}; }
-static inline float2 __bfloat1622float2(__hip_bfloat162 a) { return make_float2(a.x, a.y); }
-static inline float __low2float(__hip_bfloat162 a) { return a.x; }
-static inline float __high2float(__hip_bfloat162 a) { return a.y; }
-static inline __hip_bfloat16 __low2bfloat16(__hip_bfloat162 a) { return a.x; }
-static inline __hip_bfloat16 __high2bfloat16(__hip_bfloat162 a) { return a.y; }
+LUHIP_LAZY_BF16(float) __hip_bfloat162 __floats2bfloat162_rn(luhip_same<L> a, luhip_same<L> b) { return {a, b}; }
+LUHIP_LAZY_BF16(float2) __hip_bfloat162 __float22bfloat162_rn(luhip_same<L> a) { return {a.x, a.y}; }
+LUHIP_LAZY_BF16(float) __hip_bfloat162 __float2bfloat162_rn(luhip_same<L> a) { return {a, a}; }
+LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat162 __halves2bfloat162(luhip_same<L> a, luhip_same<L> b) { return {a, b}; }
+LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat162 __bfloat162bfloat162(luhip_same<L> a) { return {a, a}; }
+LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat162 make_bfloat162(luhip_same<L> a, luhip_same<L> b) { return {a, b}; }
+LUHIP_LAZY_BF16(__hip_bfloat162) float2 __bfloat1622float2(luhip_same<L> a) { return make_float2(a.x, a.y); }
+LUHIP_LAZY_BF16(__hip_bfloat162) float __low2float(luhip_same<L> a) { return a.x; }
+LUHIP_LAZY_BF16(__hip_bfloat162) float __high2float(luhip_same<L> a) { return a.y; }
+LUHIP_LAZY_BF16(__hip_bfloat162) __hip_bfloat16 __low2bfloat16(luhip_same<L> a) { return a.x; }
+LUHIP_LAZY_BF16(__hip_bfloat162) __hip_bfloat16 __high2bfloat16(luhip_same<L> a) { return a.y; }
 
-static inline __hip_bfloat16 __hadd(__hip_bfloat16 a, __hip_bfloat16 b) { return a + b; }
-static inline __hip_bfloat16 __hsub(__hip_bfloat16 a, __hip_bfloat16 b) { return a - b; }
-static inline __hip_bfloat16 __hmul(__hip_bfloat16 a, __hip_bfloat16 b) { return a * b; }
-static inline __hip_bfloat16 __hdiv(__hip_bfloat16 a, __hip_bfloat16 b) { return a / b; }
-static inline __hip_bfloat16 __hneg(__hip_bfloat16 a) { return -a; }
-static inline __hip_bfloat16 __habs(__hip_bfloat16 a) { return __hip_bfloat16_raw{(unsigned short)(a.data & 0x7fff)}; }
-/* The product of two bf16 is exact in double, and so is all of the sum that can decide the rounding. */
-static inline __hip_bfloat16 __hfma(__hip_bfloat16 a, __hip_bfloat16 b, __hip_bfloat16 c) {
-  return fma(double(a), double(b), double(c));
+LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat16 __hadd(luhip_same<L> a, luhip_same<L> b) { return a + b; }
+LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat16 __hsub(luhip_same<L> a, luhip_same<L> b) { return a - b; }
+LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat16 __hmul(luhip_same<L> a, luhip_same<L> b) { return a * b; }
+LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat16 __hdiv(luhip_same<L> a, luhip_same<L> b) { return a / b; }
+LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat16 __hneg(luhip_same<L> a) { return -a; }
+LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat16 __habs(luhip_same<L> a) { return __hip_bfloat16_raw{(unsigned short)(a.data & 0x7fff)}; }
+/* The product of two bf16 is exact in double. */
+LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat16 __hfma(luhip_same<L> a, luhip_same<L> b, luhip_same<L> c) {
+  return luhip_add_odd(double(float(a)) * double(float(b)), double(float(c)));
 }
-static inline bool __hisnan(__hip_bfloat16 a) { return isnan(a); }
-static inline bool __hisinf(__hip_bfloat16 a) { return isinf(a); }
-static inline __hip_bfloat16 __hmax(__hip_bfloat16 a, __hip_bfloat16 b) { return fmaxf(a, b); }
-static inline __hip_bfloat16 __hmin(__hip_bfloat16 a, __hip_bfloat16 b) { return fminf(a, b); }
-static inline bool __heq(__hip_bfloat16 a, __hip_bfloat16 b) { return a == b; }
-static inline bool __hne(__hip_bfloat16 a, __hip_bfloat16 b) { return a < b || a > b; }
-static inline bool __hlt(__hip_bfloat16 a, __hip_bfloat16 b) { return a < b; }
-static inline bool __hle(__hip_bfloat16 a, __hip_bfloat16 b) { return a <= b; }
-static inline bool __hgt(__hip_bfloat16 a, __hip_bfloat16 b) { return a > b; }
-static inline bool __hge(__hip_bfloat16 a, __hip_bfloat16 b) { return a >= b; }
-static inline __hip_bfloat162 __hadd2(__hip_bfloat162 a, __hip_bfloat162 b) { return a + b; }
-static inline __hip_bfloat162 __hsub2(__hip_bfloat162 a, __hip_bfloat162 b) { return a - b; }
-static inline __hip_bfloat162 __hmul2(__hip_bfloat162 a, __hip_bfloat162 b) { return a * b; }
-static inline __hip_bfloat162 __h2div(__hip_bfloat162 a, __hip_bfloat162 b) { return a / b; }
-static inline __hip_bfloat162 __hneg2(__hip_bfloat162 a) { return -a; }
-static inline __hip_bfloat162 __hfma2(__hip_bfloat162 a, __hip_bfloat162 b, __hip_bfloat162 c) {
+LUHIP_LAZY_BF16(__hip_bfloat16) bool __hisnan(luhip_same<L> a) { return isnan(a); }
+LUHIP_LAZY_BF16(__hip_bfloat16) bool __hisinf(luhip_same<L> a) { return isinf(a); }
+LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat16 __hmax(luhip_same<L> a, luhip_same<L> b) { return fmaxf(a, b); }
+LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat16 __hmin(luhip_same<L> a, luhip_same<L> b) { return fminf(a, b); }
+LUHIP_LAZY_BF16(__hip_bfloat16) bool __heq(luhip_same<L> a, luhip_same<L> b) { return a == b; }
+LUHIP_LAZY_BF16(__hip_bfloat16) bool __hne(luhip_same<L> a, luhip_same<L> b) { return a < b || a > b; }
+LUHIP_LAZY_BF16(__hip_bfloat16) bool __hlt(luhip_same<L> a, luhip_same<L> b) { return a < b; }
+LUHIP_LAZY_BF16(__hip_bfloat16) bool __hle(luhip_same<L> a, luhip_same<L> b) { return a <= b; }
+LUHIP_LAZY_BF16(__hip_bfloat16) bool __hgt(luhip_same<L> a, luhip_same<L> b) { return a > b; }
+LUHIP_LAZY_BF16(__hip_bfloat16) bool __hge(luhip_same<L> a, luhip_same<L> b) { return a >= b; }
+LUHIP_LAZY_BF16(__hip_bfloat162) __hip_bfloat162 __hadd2(luhip_same<L> a, luhip_same<L> b) { return a + b; }
+LUHIP_LAZY_BF16(__hip_bfloat162) __hip_bfloat162 __hsub2(luhip_same<L> a, luhip_same<L> b) { return a - b; }
+LUHIP_LAZY_BF16(__hip_bfloat162) __hip_bfloat162 __hmul2(luhip_same<L> a, luhip_same<L> b) { return a * b; }
+LUHIP_LAZY_BF16(__hip_bfloat162) __hip_bfloat162 __h2div(luhip_same<L> a, luhip_same<L> b) { return a / b; }
+LUHIP_LAZY_BF16(__hip_bfloat162) __hip_bfloat162 __hneg2(luhip_same<L> a) { return -a; }
+LUHIP_LAZY_BF16(__hip_bfloat162) __hip_bfloat162 __hfma2(luhip_same<L> a, luhip_same<L> b, luhip_same<L> c) {
   return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
 }
 #define LUHIP_BF16_FUNCTION(name, f)                                                                                   \
-  static inline __hip_bfloat16 h##name(__hip_bfloat16 a) { return f(float(a)); }
+  LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat16 h##name(luhip_same<L> a) { return f(float(a)); }
 LUHIP_BF16_FUNCTION(sin, sinf)
 LUHIP_BF16_FUNCTION(cos, cosf)
 LUHIP_BF16_FUNCTION(exp, expf)
@@ -168,18 +182,14 @@ LUHIP_BF16_FUNCTION(log2, log2f)
 LUHIP_BF16_FUNCTION(log10, log10f)
 LUHIP_BF16_FUNCTION(sqrt, sqrtf)
 LUHIP_BF16_FUNCTION(rsqrt, rsqrtf)
-LUHIP_BF16_FUNCTION(rcp, 1.0f /)
+LUHIP_BF16_FUNCTION(rcp, __frcp_rn)
 LUHIP_BF16_FUNCTION(ceil, ceilf)
 LUHIP_BF16_FUNCTION(floor, floorf)
 LUHIP_BF16_FUNCTION(trunc, truncf)
 LUHIP_BF16_FUNCTION(rint, rintf)
 #undef LUHIP_BF16_FUNCTION
 
-static inline __hip_bfloat16 atomicAdd(__hip_bfloat16 *address, __hip_bfloat16 v) {
-  return luhip_atomic_update<unsigned short>(address, [v](__hip_bfloat16 old) { return old + v; });
-}
-static inline __hip_bfloat162 atomicAdd(__hip_bfloat162 *address, __hip_bfloat162 v) {
-  return luhip_atomic_update<unsigned>(address, [v](__hip_bfloat162 old) { return old + v; });
-}
+template <> struct luhip_atomic_word<__hip_bfloat16> : std::type_identity<unsigned short> {};
+template <> struct luhip_atomic_word<__hip_bfloat162> : std::type_identity<unsigned> {};
 
 #endif

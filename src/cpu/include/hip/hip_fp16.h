@@ -114,13 +114,13 @@ static inline constexpr bool operator>=(const __half2 &a, const __half2 &b) { re
 
 /* ---- conversions ---- */
 static inline unsigned short __half_as_ushort(__half h) { return h.__x; }
-static inline short __half_as_short(__half h) { return short(h.__x); }
+LUHIP_LAZY(__half) short __half_as_short(luhip_same<L> h) { return short(h.__x); }
 static inline __half __ushort_as_half(unsigned short bits) {
   __half h;
   h.__x = bits;
   return h;
 }
-static inline __half __short_as_half(short bits) { return __ushort_as_half((unsigned short)bits); }
+LUHIP_LAZY(short) __half __short_as_half(luhip_same<L> bits) { return __ushort_as_half((unsigned short)bits); }
 
 /* The neighbours of h: down, up. Not for NaN; infinity is its own neighbour outwards. */
 static inline __half luhip_half_step(__half h, bool up) {
@@ -143,10 +143,10 @@ template <class Wide, class X> static inline __half luhip_half_zero(X x) {
   return x > X(0) ? luhip_half_down<Wide>(x) : luhip_half_up<Wide>(x);
 }
 #define LUHIP_TO_HALF(X, Wide, name)                                                                                   \
-  static inline __half name##_rn(X x) { return _Float16(x); }                                                          \
-  static inline __half name##_rd(X x) { return luhip_half_down<Wide>(x); }                                             \
-  static inline __half name##_ru(X x) { return luhip_half_up<Wide>(x); }                                               \
-  static inline __half name##_rz(X x) { return luhip_half_zero<Wide>(x); }
+  LUHIP_LAZY(X) __half name##_rn(luhip_same<L> x) { return _Float16(x); }                                              \
+  LUHIP_LAZY(X) __half name##_rd(luhip_same<L> x) { return luhip_half_down<Wide>(x); }                                 \
+  LUHIP_LAZY(X) __half name##_ru(luhip_same<L> x) { return luhip_half_up<Wide>(x); }                                   \
+  LUHIP_LAZY(X) __half name##_rz(luhip_same<L> x) { return luhip_half_zero<Wide>(x); }
 LUHIP_TO_HALF(float, float, __float2half)
 LUHIP_TO_HALF(short, float, __short2half)
 LUHIP_TO_HALF(unsigned short, float, __ushort2half)
@@ -159,10 +159,10 @@ static inline __half __float2half(float x) { return _Float16(x); }
 static inline __half __double2half(double x) { return _Float16(x); }
 static inline float __half2float(__half h) { return float(h.data); }
 #define LUHIP_FROM_HALF(I, name)                                                                                       \
-  static inline I __half2##name##_rn(__half h) { return luhip_saturate<I>(rintf(float(h.data))); }                     \
-  static inline I __half2##name##_rz(__half h) { return luhip_saturate<I>(float(h.data)); }                            \
-  static inline I __half2##name##_rd(__half h) { return luhip_saturate<I>(floorf(float(h.data))); }                    \
-  static inline I __half2##name##_ru(__half h) { return luhip_saturate<I>(ceilf(float(h.data))); }
+  LUHIP_LAZY(__half) I __half2##name##_rn(luhip_same<L> h) { return luhip_saturate<I>(rintf(float(h.data))); }         \
+  LUHIP_LAZY(__half) I __half2##name##_rz(luhip_same<L> h) { return luhip_saturate<I>(float(h.data)); }                \
+  LUHIP_LAZY(__half) I __half2##name##_rd(luhip_same<L> h) { return luhip_saturate<I>(floorf(float(h.data))); }        \
+  LUHIP_LAZY(__half) I __half2##name##_ru(luhip_same<L> h) { return luhip_saturate<I>(ceilf(float(h.data))); }
 LUHIP_FROM_HALF(short, short)
 LUHIP_FROM_HALF(unsigned short, ushort)
 LUHIP_FROM_HALF(int, int)
@@ -171,48 +171,48 @@ LUHIP_FROM_HALF(long long, ll)
 LUHIP_FROM_HALF(unsigned long long, ull)
 #undef LUHIP_FROM_HALF
 
-static inline __half2 make_half2(__half a, __half b) { return __half2(a, b); }
-static inline __half2 __halves2half2(__half a, __half b) { return __half2(a, b); }
-static inline __half2 __half2half2(__half a) { return __half2(a, a); }
-static inline __half2 __float2half2_rn(float a) { return __half2(a, a); }
-static inline __half2 __floats2half2_rn(float a, float b) { return __half2(a, b); }
-static inline __half2 __float22half2_rn(float2 a) { return __half2(a.x, a.y); }
-static inline float2 __half22float2(__half2 a) { return make_float2(float(a.x), float(a.y)); }
-static inline float __low2float(__half2 a) { return float(a.x); }
-static inline float __high2float(__half2 a) { return float(a.y); }
-static inline __half __low2half(__half2 a) { return a.x; }
-static inline __half __high2half(__half2 a) { return a.y; }
-static inline __half2 __low2half2(__half2 a) { return __half2(a.x, a.x); }
-static inline __half2 __high2half2(__half2 a) { return __half2(a.y, a.y); }
-static inline __half2 __lows2half2(__half2 a, __half2 b) { return __half2(a.x, b.x); }
-static inline __half2 __highs2half2(__half2 a, __half2 b) { return __half2(a.y, b.y); }
-static inline __half2 __lowhigh2highlow(__half2 a) { return __half2(a.y, a.x); }
+LUHIP_LAZY(__half) __half2 make_half2(luhip_same<L> a, luhip_same<L> b) { return __half2(a, b); }
+LUHIP_LAZY(__half) __half2 __halves2half2(luhip_same<L> a, luhip_same<L> b) { return __half2(a, b); }
+LUHIP_LAZY(__half) __half2 __half2half2(luhip_same<L> a) { return __half2(a, a); }
+LUHIP_LAZY(float) __half2 __float2half2_rn(luhip_same<L> a) { return __half2(a, a); }
+LUHIP_LAZY(float) __half2 __floats2half2_rn(luhip_same<L> a, luhip_same<L> b) { return __half2(a, b); }
+LUHIP_LAZY(float2) __half2 __float22half2_rn(luhip_same<L> a) { return __half2(a.x, a.y); }
+LUHIP_LAZY(__half2) float2 __half22float2(luhip_same<L> a) { return make_float2(float(a.x), float(a.y)); }
+LUHIP_LAZY(__half2) float __low2float(luhip_same<L> a) { return float(a.x); }
+LUHIP_LAZY(__half2) float __high2float(luhip_same<L> a) { return float(a.y); }
+LUHIP_LAZY(__half2) __half __low2half(luhip_same<L> a) { return a.x; }
+LUHIP_LAZY(__half2) __half __high2half(luhip_same<L> a) { return a.y; }
+LUHIP_LAZY(__half2) __half2 __low2half2(luhip_same<L> a) { return __half2(a.x, a.x); }
+LUHIP_LAZY(__half2) __half2 __high2half2(luhip_same<L> a) { return __half2(a.y, a.y); }
+LUHIP_LAZY(__half2) __half2 __lows2half2(luhip_same<L> a, luhip_same<L> b) { return __half2(a.x, b.x); }
+LUHIP_LAZY(__half2) __half2 __highs2half2(luhip_same<L> a, luhip_same<L> b) { return __half2(a.y, b.y); }
+LUHIP_LAZY(__half2) __half2 __lowhigh2highlow(luhip_same<L> a) { return __half2(a.y, a.x); }
 
 /* ---- arithmetic, comparisons, functions ---- */
-static inline __half luhip_half_01(__half a) { return a > __half(0) ? (a < __half(1) ? a : __half(1)) : __half(0); }
+LUHIP_LAZY(__half) __half luhip_half_01(luhip_same<L> a) { return a > __half(0) ? (a < __half(1) ? a : __half(1)) : __half(0); }
 static inline __half __hadd(__half a, __half b) { return a + b; }
-static inline __half __hsub(__half a, __half b) { return a - b; }
-static inline __half __hmul(__half a, __half b) { return a * b; }
-static inline __half __hdiv(__half a, __half b) { return a / b; }
+LUHIP_LAZY(__half) __half __hsub(luhip_same<L> a, luhip_same<L> b) { return a - b; }
+LUHIP_LAZY(__half) __half __hmul(luhip_same<L> a, luhip_same<L> b) { return a * b; }
+LUHIP_LAZY(__half) __half __hdiv(luhip_same<L> a, luhip_same<L> b) { return a / b; }
 static inline __half __hneg(__half a) { return -a; }
 static inline __half __habs(__half a) { return __ushort_as_half(a.__x & 0x7fff); }
-static inline __half __hfma(__half a, __half b, __half c) { return _Float16(fma(double(a), double(b), double(c))); }
-static inline __half __hadd_sat(__half a, __half b) { return luhip_half_01(a + b); }
-static inline __half __hsub_sat(__half a, __half b) { return luhip_half_01(a - b); }
-static inline __half __hmul_sat(__half a, __half b) { return luhip_half_01(a * b); }
-static inline __half __hfma_sat(__half a, __half b, __half c) { return luhip_half_01(__hfma(a, b, c)); }
+LUHIP_LAZY(__half) __half __hfma(luhip_same<L> a, luhip_same<L> b, luhip_same<L> c) { return _Float16(fma(double(a), double(b), double(c))); }
+LUHIP_LAZY(__half) __half __hadd_sat(luhip_same<L> a, luhip_same<L> b) { return luhip_half_01(a + b); }
+LUHIP_LAZY(__half) __half __hsub_sat(luhip_same<L> a, luhip_same<L> b) { return luhip_half_01(a - b); }
+LUHIP_LAZY(__half) __half __hmul_sat(luhip_same<L> a, luhip_same<L> b) { return luhip_half_01(a * b); }
+LUHIP_LAZY(__half) __half __hfma_sat(luhip_same<L> a, luhip_same<L> b, luhip_same<L> c) { return luhip_half_01(__hfma(a, b, c)); }
 static inline bool __hisnan(__half a) { return a.data != a.data; }
-static inline int __hisinf(__half a) { return a.__x == 0x7c00 ? 1 : a.__x == 0xfc00 ? -1 : 0; }
+LUHIP_LAZY(__half) int __hisinf(luhip_same<L> a) { return a.__x == 0x7c00 ? 1 : a.__x == 0xfc00 ? -1 : 0; }
 static inline bool isnan(__half a) { return __hisnan(a); }
 static inline bool isinf(__half a) { return __hisinf(a) != 0; }
-static inline __half __hmax(__half a, __half b) { return fmaxf(a, b); }
-static inline __half __hmin(__half a, __half b) { return fminf(a, b); }
+LUHIP_LAZY(__half) __half __hmax(luhip_same<L> a, luhip_same<L> b) { return fmaxf(a, b); }
+LUHIP_LAZY(__half) __half __hmin(luhip_same<L> a, luhip_same<L> b) { return fminf(a, b); }
 static inline __half max(__half a, __half b) { return __hmax(a, b); }
 static inline __half min(__half a, __half b) { return __hmin(a, b); }
 static inline __half abs(__half a) { return __habs(a); }
 
 #define LUHIP_HALF2(name, f)                                                                                           \
-  static inline __half2 name(__half2 a, __half2 b) { return __half2(f(a.x, b.x), f(a.y, b.y)); }
+  LUHIP_LAZY(__half2) __half2 name(luhip_same<L> a, luhip_same<L> b) { return __half2(f(a.x, b.x), f(a.y, b.y)); }
 LUHIP_HALF2(__hadd2, __hadd)
 LUHIP_HALF2(__hsub2, __hsub)
 LUHIP_HALF2(__hmul2, __hmul)
@@ -223,30 +223,30 @@ LUHIP_HALF2(__hmul2_sat, __hmul_sat)
 LUHIP_HALF2(__hmax2, __hmax)
 LUHIP_HALF2(__hmin2, __hmin)
 #undef LUHIP_HALF2
-static inline __half2 __hneg2(__half2 a) { return -a; }
-static inline __half2 __habs2(__half2 a) { return __half2(__habs(a.x), __habs(a.y)); }
-static inline __half2 __hfma2(__half2 a, __half2 b, __half2 c) {
+LUHIP_LAZY(__half2) __half2 __hneg2(luhip_same<L> a) { return -a; }
+LUHIP_LAZY(__half2) __half2 __habs2(luhip_same<L> a) { return __half2(__habs(a.x), __habs(a.y)); }
+LUHIP_LAZY(__half2) __half2 __hfma2(luhip_same<L> a, luhip_same<L> b, luhip_same<L> c) {
   return __half2(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y));
 }
-static inline __half2 __hfma2_sat(__half2 a, __half2 b, __half2 c) {
+LUHIP_LAZY(__half2) __half2 __hfma2_sat(luhip_same<L> a, luhip_same<L> b, luhip_same<L> c) {
   return __half2(__hfma_sat(a.x, b.x, c.x), __hfma_sat(a.y, b.y, c.y));
 }
-static inline __half2 __hisnan2(__half2 a) { return __half2(__hisnan(a.x), __hisnan(a.y)); }
-static inline __half2 __hisinf2(__half2 a) { return __half2(__hisinf(a.x) != 0, __hisinf(a.y) != 0); }
-static inline float amd_mixed_dot(__half2 a, __half2 b, float c, bool) {
+LUHIP_LAZY(__half2) __half2 __hisnan2(luhip_same<L> a) { return __half2(__hisnan(a.x), __hisnan(a.y)); }
+LUHIP_LAZY(__half2) __half2 __hisinf2(luhip_same<L> a) { return __half2(__hisinf(a.x) != 0, __hisinf(a.y) != 0); }
+LUHIP_LAZY(__half2) float amd_mixed_dot(luhip_same<L> a, luhip_same<L> b, float c, bool) {
   return float(a.x) * float(b.x) + float(a.y) * float(b.y) + c;
 }
 
 /* Ordered comparisons are false, unordered ones (u) true, when an operand is NaN. */
 #define LUHIP_HALF_COMPARE(name, op)                                                                                   \
-  static inline bool __h##name(__half a, __half b) { return a op b; }                                                  \
-  static inline bool __h##name##u(__half a, __half b) { return __hisnan(a) || __hisnan(b) || a op b; }                 \
-  static inline __half2 __h##name##2(__half2 a, __half2 b) { return __half2(a.x op b.x, a.y op b.y); }                 \
-  static inline __half2 __h##name##u2(__half2 a, __half2 b) {                                                          \
+  LUHIP_LAZY(__half) bool __h##name(luhip_same<L> a, luhip_same<L> b) { return a op b; }                               \
+  LUHIP_LAZY(__half) bool __h##name##u(luhip_same<L> a, luhip_same<L> b) { return __hisnan(a) || __hisnan(b) || a op b; } \
+  LUHIP_LAZY(__half2) __half2 __h##name##2(luhip_same<L> a, luhip_same<L> b) { return __half2(a.x op b.x, a.y op b.y); } \
+  LUHIP_LAZY(__half2) __half2 __h##name##u2(luhip_same<L> a, luhip_same<L> b) {                                        \
     return __half2(__h##name##u(a.x, b.x), __h##name##u(a.y, b.y));                                                    \
   }                                                                                                                    \
-  static inline bool __hb##name##2(__half2 a, __half2 b) { return a.x op b.x && a.y op b.y; }                          \
-  static inline bool __hb##name##u2(__half2 a, __half2 b) {                                                            \
+  LUHIP_LAZY(__half2) bool __hb##name##2(luhip_same<L> a, luhip_same<L> b) { return a.x op b.x && a.y op b.y; }        \
+  LUHIP_LAZY(__half2) bool __hb##name##u2(luhip_same<L> a, luhip_same<L> b) {                                          \
     return __h##name##u(a.x, b.x) && __h##name##u(a.y, b.y);                                                           \
   }
 LUHIP_HALF_COMPARE(eq, ==)
@@ -255,16 +255,16 @@ LUHIP_HALF_COMPARE(le, <=)
 LUHIP_HALF_COMPARE(gt, >)
 LUHIP_HALF_COMPARE(ge, >=)
 #undef LUHIP_HALF_COMPARE
-static inline bool __hne(__half a, __half b) { return a < b || a > b; }
-static inline bool __hneu(__half a, __half b) { return a != b; }
-static inline __half2 __hne2(__half2 a, __half2 b) { return __half2(__hne(a.x, b.x), __hne(a.y, b.y)); }
-static inline __half2 __hneu2(__half2 a, __half2 b) { return __half2(__hneu(a.x, b.x), __hneu(a.y, b.y)); }
-static inline bool __hbne2(__half2 a, __half2 b) { return __hne(a.x, b.x) && __hne(a.y, b.y); }
-static inline bool __hbneu2(__half2 a, __half2 b) { return __hneu(a.x, b.x) && __hneu(a.y, b.y); }
+LUHIP_LAZY(__half) bool __hne(luhip_same<L> a, luhip_same<L> b) { return a < b || a > b; }
+LUHIP_LAZY(__half) bool __hneu(luhip_same<L> a, luhip_same<L> b) { return a != b; }
+LUHIP_LAZY(__half2) __half2 __hne2(luhip_same<L> a, luhip_same<L> b) { return __half2(__hne(a.x, b.x), __hne(a.y, b.y)); }
+LUHIP_LAZY(__half2) __half2 __hneu2(luhip_same<L> a, luhip_same<L> b) { return __half2(__hneu(a.x, b.x), __hneu(a.y, b.y)); }
+LUHIP_LAZY(__half2) bool __hbne2(luhip_same<L> a, luhip_same<L> b) { return __hne(a.x, b.x) && __hne(a.y, b.y); }
+LUHIP_LAZY(__half2) bool __hbneu2(luhip_same<L> a, luhip_same<L> b) { return __hneu(a.x, b.x) && __hneu(a.y, b.y); }
 
 #define LUHIP_HALF_FUNCTION(name, f)                                                                                   \
-  static inline __half h##name(__half a) { return _Float16(f(float(a.data))); }                                        \
-  static inline __half2 h2##name(__half2 a) { return __half2(h##name(a.x), h##name(a.y)); }
+  LUHIP_LAZY(__half) __half h##name(luhip_same<L> a) { return _Float16(f(float(a.data))); }                            \
+  LUHIP_LAZY(__half2) __half2 h2##name(luhip_same<L> a) { return __half2(h##name(a.x), h##name(a.y)); }
 LUHIP_HALF_FUNCTION(sin, sinf)
 LUHIP_HALF_FUNCTION(cos, cosf)
 LUHIP_HALF_FUNCTION(exp, expf)
@@ -275,19 +275,14 @@ LUHIP_HALF_FUNCTION(log2, log2f)
 LUHIP_HALF_FUNCTION(log10, log10f)
 LUHIP_HALF_FUNCTION(sqrt, sqrtf)
 LUHIP_HALF_FUNCTION(rsqrt, rsqrtf)
-LUHIP_HALF_FUNCTION(rcp, 1.0f /)
+LUHIP_HALF_FUNCTION(rcp, __frcp_rn)
 LUHIP_HALF_FUNCTION(ceil, ceilf)
 LUHIP_HALF_FUNCTION(floor, floorf)
 LUHIP_HALF_FUNCTION(trunc, truncf)
 LUHIP_HALF_FUNCTION(rint, rintf)
 #undef LUHIP_HALF_FUNCTION
 
-static inline __half atomicAdd(__half *address, __half v) {
-  return luhip_atomic_update<unsigned short>(address, [v](__half old) { return old + v; });
-}
-static inline __half2 atomicAdd(__half2 *address, __half2 v) {
-  return luhip_atomic_update<unsigned>(address, [v](__half2 old) { return old + v; });
-}
-static inline __half2 unsafeAtomicAdd(__half2 *address, __half2 v) { return atomicAdd(address, v); }
+template <> struct luhip_atomic_word<__half> : std::type_identity<unsigned short> {};
+template <> struct luhip_atomic_word<__half2> : std::type_identity<unsigned> {};
 
 #endif
