@@ -14,7 +14,8 @@ extern "C" __global__ void histogram(const unsigned char *data, unsigned int *bi
   __shared__ unsigned int counts[256];
   for (int b = threadIdx.x; b < 256; b += blockDim.x) counts[b] = 0;
   __syncthreads();
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&counts[data[i]], 1u);
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    atomicAdd(&counts[data[i]], 1u);
   __syncthreads();
   for (int b = threadIdx.x; b < 256; b += blockDim.x)
     if (counts[b] != 0) atomicAdd(&bins[b], counts[b]);

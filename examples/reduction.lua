@@ -48,7 +48,8 @@ for i = 1, n do
 end
 local got = total:read()[1]
 print(("reduction on %s: %d numbers in %d blocks of %d threads, sum %.0f"):format(dev.id, n, blocks, threads, got))
-if not (math.abs(got - wanted) <= 1e-5 * wanted) then
+local right = math.abs(got - wanted) <= 1e-5 * wanted
+if not right then
   print(("reduction: WRONG: %.9g, not %.9g"):format(got, wanted))
   os.exit(1, true)
 end

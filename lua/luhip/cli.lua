@@ -1,6 +1,6 @@
 --- The `luhip` command: runs scripts, lists devices.
 --
--- Run as a program (lua5.4 cli.lua ARGUMENTS) it is the command; required, it gives `run`, for launchers of other kinds.
+-- Run as a program (lua5.4 cli.lua ARGUMENTS) it is the command; required, it gives `run`.
 -- Dependencies: luhip, when a command needs it.
 -- @module luhip.cli
 
@@ -37,16 +37,17 @@ local function error_text(e)
   return ("(error object is a %s value)"):format(type(e))
 end
 
--- The traceback without the frames of this file: those above the script's own are the command's.
+local own_source = debug.getinfo(1, "S").short_src
+
+-- The traceback down to the script's main chunk, without the frames of this file below it.
 local function traceback(e)
-  local text = debug.traceback(error_text(e), 2)
   local lines = {}
-  for line in text:gmatch "[^\n]*" do
+  for line in debug.traceback(error_text(e), 2):gmatch "[^\n]*" do
     lines[#lines + 1] = line
   end
   local last = #lines
-  for i = #lines, 1, -1 do
-    if lines[i]:find("[C]: in function 'xpcall'", 1, true) then
+  for i = 1, #lines - 1 do
+    if lines[i]:find("[C]: in function 'xpcall'", 1, true) and lines[i + 1]:find(own_source, 1, true) then
       last = i - 1
       break
     end

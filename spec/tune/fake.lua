@@ -88,7 +88,7 @@ function Device:kernel(source, name, options)
   return kernel
 end
 
-function Device:sync(buffers)
+function Device.sync(_, buffers)
   assert(type(buffers) == "table")
   for _, buffer in ipairs(buffers) do
     if buffer.failure then

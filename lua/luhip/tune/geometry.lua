@@ -1,7 +1,7 @@
 --- Grid, block and other numbers that follow from a configuration.
 --
--- Each may be a number, an expression of the parameters ("BX * 2"), a list of up to three of these, or a function of the
--- configuration that returns a number or a list of numbers. Dependencies: luhip.errors, luhip.tune.expr.
+-- Each may be a number, an expression of the parameters ("BX * 2"), a list of up to three of these, or a function of
+-- the configuration that returns a number or a list of numbers. Dependencies: luhip.errors, luhip.tune.expr.
 -- @module luhip.tune.geometry
 
 local errors = require "luhip.errors"

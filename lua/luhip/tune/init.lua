@@ -14,20 +14,20 @@
 --
 -- Options:
 --
--- * `device`, `source`, `grid`, `block`: required. `kernel` may be left out when the source has one. Source and kernel may
---   be functions of the configuration; a kernel with `<` is a template's name expression. Parameters become defines:
---   booleans as 1 and 0, text as it is.
+-- * `device`, `source`, `grid`, `block`: required. `kernel` may be left out when the source has one. Source and kernel
+--   may be functions of the configuration; a kernel with `<` is a template's name expression. Parameters become
+--   defines: booleans as 1 and 0, text as it is.
 -- * `params`, `where`: as in luhip.tune.space; or `space`, what `tune.space` made.
 -- * `grid`, `block`: a number, an expression ("BX * 2"), a list of up to three of these, or a function of the
 --   configuration. `shared`: bytes of dynamic shared memory, in the same ways; 0 by default.
 -- * `args`: the launch arguments. Buffers are brought back to their first content before every candidate and at the
 --   end; those that the kernel reads and writes before every sample too. A function among them is called with the
 --   configuration and gives the argument.
--- * `access`: { parameter = "in" | "out" | "inout" }. An `out` buffer that already holds the expected values is poisoned
---   instead (NaN, or an unlikely integer).
--- * `expect`: by parameter name or position, a table, host array or buffer to compare with, or a function(array, config)
---   that returns true or false and a reason. Or one function(arrays, config), where arrays.c reads parameter c. Without
---   it nothing is verified.
+-- * `access`: { parameter = "in" | "out" | "inout" }. An `out` buffer that already holds the expected values is
+--   poisoned instead (NaN, or an unlikely integer).
+-- * `expect`: by parameter name or position, a table, host array or buffer to compare with, or a
+--   function(array, config) that returns true or false and a reason. Or one function(arrays, config), where arrays.c
+--   reads parameter c. Without it nothing is verified.
 -- * `tolerance`: see luhip.tune.verify.
 -- * `metrics`: functions of the row, in order of their names; their values become fields of the row.
 -- * `objective`: "ms" (default), "median", "min" or a metric; lower is better, unless `higher = true`.
@@ -38,9 +38,9 @@
 -- * `progress`: false for none, a function(row, done, total), or nil: a live line when stderr is a terminal.
 -- * `name`: for the report.
 --
--- A candidate that fails is a row: `status` is "ok", or "constraint" (a constraint raised), "limits", "compile", "launch",
--- "fault", "timeout", "verify", "objective" (no number), and `error` says why. Configurations that `where` removes are
--- no rows.
+-- A candidate that fails is a row: `status` is "ok", or "constraint" (a constraint raised), "limits", "compile",
+-- "launch", "fault", "timeout", "verify", "objective" (no number), and `error` says why. Configurations that `where`
+-- removes are no rows.
 -- Dependencies: luhip.core and the modules beside this one.
 -- @module luhip.tune
 

@@ -1,7 +1,7 @@
 --- Timing one candidate: how many samples, which of them count, and what one number they give.
 --
 -- A warm-up, then 3 to 10 samples. After each from the third on, samples beyond 1.5 times the fastest are dropped
--- (two are always kept) and the score of the rest is taken; when it moved by at most 2 % twice in a row, that is enough.
+-- (two are always kept) and the score of the rest is taken; when it moved by at most 2 % twice in a row, it is enough.
 -- The score is (0.8 * min + 0.2 * median) * (1 + sigma / (1 + mean)): near the fastest, with a price on spread.
 -- A time of zero is no time: the work is repeated inside one sample until the device's clock sees it.
 -- Dependencies: luhip.errors.

@@ -271,10 +271,8 @@ local function check_space(self)
   for _, r in ipairs(space:removals()) do
     lines[#lines + 1] = ("'%s' removes %d"):format(r.text, r.removed)
     if r.undefined > 0 then
-      self.warnings[#self.warnings + 1] = ("constraint '%s' divides by zero in %d tests, which count as not satisfied"):format(
-        r.text,
-        r.undefined
-      )
+      local zero = "constraint '%s' divides by zero in %d tests, which count as not satisfied"
+      self.warnings[#self.warnings + 1] = zero:format(r.text, r.undefined)
     end
   end
   if count == 0 then
@@ -349,8 +347,8 @@ end
 
 --- Runs a plan.
 -- @tparam table plan from luhip.tune.options
--- @tparam table host `clock` (seconds, monotonic), `sampler` (takes a device, gives a function that times a function, in
---   ms), `progress` (called with the runner and each new row)
+-- @tparam table host `clock` (seconds, monotonic), `sampler` (takes a device, gives a function that times a function,
+--   in ms), `progress` (called with the runner and each new row)
 -- @treturn Runner `rows` in order of the space, `best`, `warnings`, `seconds`, `stopped` (nil when the space was
 --   exhausted; "configs", "seconds", "interrupted" or "poisoned"), `total` (valid configurations, nil when not counted)
 -- @raise what no candidate can get right; buffers then hold their first content again
