@@ -16,19 +16,26 @@ struct cpu_launch {
   uint64_t tag;
   unsigned warp;            /* 32 or 64: what the module was compiled for */
   unsigned timeout_ms;      /* 0: none */
+  int checked;              /* non-zero: slower, but the thread of every fault is known, and waiting at different
+                               barriers is a fault */
 };
 
 enum { CPU_MAX_THREADS = 1024, CPU_SHARED_BYTES = 64 * 1024 };
 
 /* Runs the launch to its end on the pool; the calling thread helps. May be called from several threads: one
-   launch has the pool at a time. Returns 0, or 1 with *fault filled (nearest buffer included, by cpu_arena_nearest). */
+   launch has the pool at a time. Returns 0, or 1 with *fault filled (nearest buffer included, by cpu_arena_nearest);
+   then blocks that had not begun were not run. Takes over SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGTRAP: those that no kernel
+   raised go to the handlers that were there before. */
 int cpu_exec_run(const struct cpu_launch *launch, struct hip_fault *fault);
 
 /* The runtime's entry table for modules (`luhip_cpu_rt` is set to it at load). */
 extern const struct luhip_cpu_rt *const cpu_exec_runtime;
 
-/* Where device printf goes; NULL: stdout. Thread-safe. */
+/* Where device printf goes; NULL: stdout. Thread-safe. The writer is called by one thread at a time, on a thread of the
+   device, once for each printf with its whole text, and may not launch. */
 void cpu_exec_set_writer(void (*writer)(void *user, const char *text, size_t bytes), void *user);
+/* In the child of a fork; cpu_exec_run has it called by itself (pthread_atfork). */
+void cpu_exec_after_fork(void);
 unsigned cpu_exec_workers(void); /* threads of the pool: LUHIP_CPU_THREADS or the cores this process may use */
 
 /* arena.c: base and requested size of the live allocation nearest to address (containing it, or ending or
