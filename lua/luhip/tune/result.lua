@@ -24,8 +24,19 @@ local function dkjson()
   return json
 end
 
-local ROW_KEYS =
-  { "params", "status", "ms", "median", "min", "samples", "kept", "compile_ms", "registers", "shared_bytes" }
+local ROW_KEYS = {
+  "params",
+  "status",
+  "ms",
+  "median",
+  "min",
+  "samples",
+  "kept",
+  "compile_ms",
+  "registers",
+  "shared_bytes",
+}
+local ROW_ORDER = table.move({ "metrics", "error" }, 1, 2, #ROW_KEYS + 1, table.move(ROW_KEYS, 1, #ROW_KEYS, 1, {}))
 
 -- JSON has no infinities and no NaN: they become their text.
 local function plain(value)
@@ -63,17 +74,20 @@ local function row_data(self, row)
   end
   data.metrics = object(metrics, self.metrics)
   if row.error ~= nil then
-    data.error = { kind = errors.kind(row.error), message = errors.message(row.error) }
+    local failure = { kind = errors.kind(row.error), message = errors.message(row.error) }
+    data.error = object(failure, { "kind", "message" })
   end
-  return setmetatable(data, { __jsonorder = ROW_KEYS })
+  return setmetatable(data, { __jsonorder = ROW_ORDER })
 end
 
 local function space_data(self)
   local params = {}
   for i, name in ipairs(self.space.names) do
-    params[i] = { name = name, values = list(self.space:values(name)) }
+    local param = { name = name, values = list(self.space:values(name)) }
+    params[i] = setmetatable(param, { __jsonorder = { "name", "values" } })
   end
-  return { params = list(params), product = self.space.product, count = self.total }
+  local data = { params = list(params), product = self.space.product, count = self.total }
+  return setmetatable(data, { __jsonorder = { "params", "product", "count" } })
 end
 
 local HEAD =
@@ -87,7 +101,7 @@ local function data_of(self)
   local data = {
     format = "luhip.tune.result/1",
     name = self.name,
-    device = { id = self.device.id, name = self.device.name, arch = self.device.arch },
+    device = object(self.device, { "id", "name", "arch" }),
     objective = self.objective,
     higher = self.higher,
     verified = self.verified,
@@ -99,7 +113,7 @@ local function data_of(self)
     best = self.best and row_data(self, self.best),
     rows = list(rows),
   }
-  return setmetatable(data, { __jsonorder = { table.unpack(HEAD), "space", "best", "rows" } })
+  return setmetatable(data, { __jsonorder = HEAD })
 end
 
 -- Under another name first, so that a reader never sees half of it.
