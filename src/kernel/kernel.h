@@ -14,6 +14,7 @@ enum access { ACCESS_VALUE = 0, ACCESS_IN = 1, ACCESS_OUT = 2, ACCESS_INOUT = 3 
 struct kernel_param {
   luhip_param shown;        /* name, type, kind, bytes: what the public API gives */
   enum access access;       /* ACCESS_VALUE for values */
+  bool constant;            /* a pointer to const */
   enum signature_code code; /* of the value or the pointee */
   unsigned lanes;           /* 1, or 2..4 of a vector type */
   unsigned element_bytes;   /* sizeof the value or pointee; 0: void */
@@ -37,6 +38,8 @@ struct kernel_image {
   char *log;     /* warnings */
   size_t nkernels;
   struct kernel_signature *kernels;
+  char *templates;  /* "scale, copy": kernel templates of the source, for messages; "" when none */
+  bool hidden;      /* macros may make kernels that were not found */
   uint64_t hash[2]; /* identity: source, options, arch, toolchain */
 };
 

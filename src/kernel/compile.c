@@ -1,0 +1,273 @@
+/*
+ * compile.c - from source text to a kernel image: options, cache, markers, compiler, signatures.
+ *
+ * One compile is enough for nearly every source. Two things make it longer: macros that make whole kernels, for which the text is
+ * scanned a second time after preprocessing, where the provider can; and kernels in files of include folders, which
+ * are known only after the compiler named the files it read, and then take a second run.
+ */
+#include "kernel/cache.h"
+#include "kernel/diagnose.h"
+#include "kernel/image.h"
+#include "kernel/names.h"
+#include "kernel/setup.h"
+#include "kernel/signature.h"
+#include "kernel/source.h"
+
+#include "base/error.h"
+#include "base/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_TIMEOUT_MS = 60000 };
+
+static luhip_status no_memory(luhip_error **error) {
+  return error_set(error, LUHIP_E_MEMORY, "out of host memory");
+}
+
+/* ---- the provider's compiler ----------------------------------------------------------------------------------- */
+
+static struct hip_compile_request base_request(const struct setup *setup, const char *text) {
+  unsigned timeout = setup->options->timeout_ms;
+  return (struct hip_compile_request){
+      .source = text,
+      .name = setup->program,
+      .arch = setup->target->arch,
+      .header_names = (const char *const *)setup->names.list,
+      .header_texts = (const char *const *)setup->texts.list,
+      .headers = setup->names.n,
+      .options = (const char *const *)setup->flags.list,
+      .noptions = setup->flags.n,
+      .timeout_ms = timeout ? timeout : DEFAULT_TIMEOUT_MS,
+  };
+}
+
+static luhip_status tell_failure(const struct setup *setup, const struct source *source, hip_error_t result,
+                                 const char *log, luhip_error **error) {
+  const char *said = log && *log ? log : hip_error_name(result);
+  luhip_error *made;
+  switch (result) {
+  case hip_ErrorInvalidSource:
+    return diagnose_failure(setup, source, said, error);
+  case hip_ErrorOutOfMemory:
+    return no_memory(error);
+  case hip_ErrorFileNotFound:
+    return error_set(error, LUHIP_E_NOT_FOUND, "there is no compiler for kernels of %s: %s", setup->target->arch, said);
+  case hip_ErrorLaunchTimeOut:
+    made = error_new(LUHIP_E_TIMEOUT, "compiling '%s' took longer than %u ms", setup->program,
+                     setup->options->timeout_ms ? setup->options->timeout_ms : (unsigned)DEFAULT_TIMEOUT_MS);
+    break;
+  case hip_ErrorInvalidValue:
+    made = error_new(LUHIP_E_ARGUMENT, "cannot compile '%s': %.*s", setup->program, (int)strcspn(said, "\n"), said);
+    break;
+  case hip_ErrorUnknown:
+    made = error_new(LUHIP_E_COMPILE, "the compiler crashed on '%s': %.*s", setup->program, (int)strcspn(said, "\n"),
+                     said);
+    break;
+  default:
+    made = error_new(LUHIP_E_DRIVER, "compiling '%s' failed: %s", setup->program, hip_error_name(result));
+    break;
+  }
+  error_set_log(made, log ? log : "");
+  return error_give(error, made);
+}
+
+/* One run of the compiler. The result is valid, and the caller's to free, on every return. */
+static luhip_status run_compiler(const struct setup *setup, struct source *source, struct hip_compile_result *result,
+                                 luhip_error **error) {
+  *result = (struct hip_compile_result){0};
+  char *text = source_assemble(source);
+  struct hip_compile_kernel *kernels = calloc(source->nwanted + 1, sizeof *kernels);
+  luhip_status status = LUHIP_OK;
+  if (text && kernels) {
+    for (size_t i = 0; i < source->nwanted; i++)
+      kernels[i] = (struct hip_compile_kernel){source->wanted[i].expression, source->wanted[i].c_linkage,
+                                               source->wanted[i].optional};
+    struct hip_compile_request request = base_request(setup, text);
+    request.kernels = kernels;
+    request.nkernels = source->nwanted;
+    cache_count_compile();
+    hip_error_t code = setup->target->api->hipxCompile(&request, result);
+    if (code != hip_Success) status = tell_failure(setup, source, code, result->log, error);
+  } else
+    status = no_memory(error);
+  free(kernels);
+  free(text);
+  return status;
+}
+
+/* Kernels that macros make show after preprocessing. Where that fails, so will the compile, with a better message. */
+static luhip_status find_hidden(const struct setup *setup, struct source *source, luhip_error **error) {
+  const struct hip_api *api = setup->target->api;
+  if (!source->hidden || !api->hipxPreprocess) return LUHIP_OK;
+  char *text = source_plain(source);
+  if (!text) return no_memory(error);
+  struct hip_compile_request request = base_request(setup, text);
+  struct hip_compile_result result = {0};
+  luhip_status status = LUHIP_OK;
+  bool grown;
+  if (api->hipxPreprocess(&request, &result) == hip_Success && result.code) {
+    source->hidden = false;
+    status = source_scan_more(source, result.code, result.code_bytes, &grown, error);
+  }
+  api->hipxCompileFree(&result);
+  free(text);
+  return status;
+}
+
+/* Kernels in the files that were included. */
+static luhip_status scan_files(struct source *source, char *const *files, bool *grown, luhip_error **error) {
+  luhip_status status = LUHIP_OK;
+  *grown = false;
+  for (; files && *files && status == LUHIP_OK; files++) {
+    struct file_content content;
+    bool more = false;
+    if (file_read(*files, &content) != 0) continue;
+    if (strstr(content.data, "__global__"))
+      status = source_scan_more(source, content.data, content.bytes, &more, error);
+    *grown |= more;
+    free(content.data);
+  }
+  return status;
+}
+
+/* ---- what the compiler made ------------------------------------------------------------------------------------- */
+
+static luhip_status tell_bad_signature(const struct setup *setup, const struct wanted *wanted,
+                                       enum signature_state state, size_t param, luhip_error **error) {
+  const char *program = setup->program, *kernel = wanted->name;
+  const struct scan_kernel *source = wanted->source;
+  switch (state) {
+  case SIGNATURE_NOT_VOID:
+    return error_set(error, LUHIP_E_COMPILE, "cannot compile '%s': kernel '%s' must return void", program, kernel);
+  case SIGNATURE_REFERENCE:
+    return error_set(
+        error, LUHIP_E_COMPILE,
+        "cannot compile '%s': parameter %zu ('%s') of kernel '%s' is a reference; pass a value or a pointer", program,
+        param + 1, source && param < source->nparams ? source->params[param].name : "", kernel);
+  case SIGNATURE_TOO_MANY:
+    return error_set(error, LUHIP_E_COMPILE, "cannot compile '%s': kernel '%s' has more than %d parameters", program,
+                     kernel, LUHIP_MAX_ARGS);
+  case SIGNATURE_NO_MEMORY:
+    return no_memory(error);
+  case SIGNATURE_ABSENT:
+    return error_set(error, LUHIP_E_COMPILE, "cannot compile '%s': the compiler left out kernel '%s'", program, kernel);
+  default:
+    return error_set(error, LUHIP_E_COMPILE,
+                     "cannot compile '%s': the compiler's description of kernel '%s' is damaged", program, kernel);
+  }
+}
+
+static bool has_kernel(const struct kernel_image *image, const char *name) {
+  for (size_t i = 0; i < image->nkernels; i++)
+    if (strcmp(image->kernels[i].name, name) == 0) return true;
+  return false;
+}
+
+/* Adds wanted kernel i to the image, unless it is not there and need not be. */
+static luhip_status add_kernel(const struct setup *setup, const struct source *source, size_t i,
+                               const struct hip_compile_result *result, struct kernel_image *image,
+                               luhip_error **error) {
+  const struct wanted *wanted = &source->wanted[i];
+  struct kernel_signature read = {0};
+  size_t param = 0;
+  const char *lowered = result->lowered ? result->lowered[i] : NULL;
+  if (wanted->optional && (!lowered || has_kernel(image, wanted->name))) return LUHIP_OK;
+  enum signature_state state = signature_read(result->code, result->code_bytes, i, &read, &param);
+  if (state == SIGNATURE_ABSENT && wanted->optional) return LUHIP_OK;
+  if (state == SIGNATURE_GOOD && !lowered) {
+    signature_free(&read);
+    state = SIGNATURE_ABSENT;
+  }
+  if (state != SIGNATURE_GOOD) return tell_bad_signature(setup, wanted, state, param, error);
+  struct kernel_signature *kernel = image_add(image);
+  if (!kernel) {
+    signature_free(&read);
+    return no_memory(error);
+  }
+  *kernel = read;
+  kernel->name = strdup(wanted->name);
+  kernel->lowered = strdup(lowered);
+  bool ok = signature_name_params(kernel, wanted->source) && kernel->name && kernel->lowered;
+  return ok ? LUHIP_OK : no_memory(error);
+}
+
+static luhip_status make_image(const struct setup *setup, const struct source *source,
+                               const struct hip_compile_result *result, struct kernel_image **made,
+                               luhip_error **error) {
+  struct kernel_image *image = image_new();
+  if (!image) return no_memory(error);
+  image->code = malloc(result->code_bytes ? result->code_bytes : 1);
+  image->program = strdup(setup->program);
+  image->log = diagnose_clean_log(source, result->log ? result->log : "");
+  image->templates = source_templates(source);
+  image->hidden = source->hidden;
+  memcpy(image->hash, setup->key, sizeof image->hash);
+  luhip_status status = LUHIP_OK;
+  if (!image->code || !image->program || !image->log || !image->templates) status = no_memory(error);
+  if (status == LUHIP_OK && result->code_bytes) memcpy(image->code, result->code, result->code_bytes);
+  image->code_bytes = result->code_bytes;
+  for (size_t i = 0; i < source->nwanted && status == LUHIP_OK; i++)
+    status = add_kernel(setup, source, i, result, image, error);
+  if (status == LUHIP_OK)
+    *made = image;
+  else
+    kernel_image_release(image);
+  return status;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------- */
+
+static luhip_status compile_source(const struct setup *setup, struct source *source, struct hip_compile_result *result,
+                                   luhip_error **error) {
+  bool grown;
+  luhip_status status = run_compiler(setup, source, result, error);
+  if (status == LUHIP_OK) status = scan_files(source, result->dependencies, &grown, error);
+  if (status != LUHIP_OK || !grown) return status;
+  setup->target->api->hipxCompileFree(result);
+  return run_compiler(setup, source, result, error);
+}
+
+static luhip_status build(void *user, struct kernel_image **image, struct dependencies *dependencies, bool *storable,
+                          luhip_error **error) {
+  const struct setup *setup = user;
+  struct source source;
+  struct hip_compile_result result = {0};
+  struct timespec since = dependencies_now();
+  luhip_status status = source_start(&source, setup->source, setup->options, setup->program, error);
+  source.definitions = (const char *const *)setup->definitions.list;
+  source.ndefinitions = setup->definitions.n;
+  if (status == LUHIP_OK) status = find_hidden(setup, &source, error);
+  if (status == LUHIP_OK) status = compile_source(setup, &source, &result, error);
+  if (status == LUHIP_OK) status = make_image(setup, &source, &result, image, error);
+  if (status == LUHIP_OK) *storable = dependencies_collect(dependencies, result.dependencies, setup, since);
+  setup->target->api->hipxCompileFree(&result);
+  source_free(&source);
+  return status;
+}
+
+static luhip_status fetch(struct setup *setup, struct kernel_image **image, luhip_error **error) {
+  if (!setup->options->no_cache) return cache_fetch(setup->key, build, setup, image, error);
+  struct dependencies dependencies = {0};
+  bool storable;
+  luhip_status status = build(setup, image, &dependencies, &storable, error);
+  dependencies_free(&dependencies);
+  return status;
+}
+
+luhip_status kernel_compile(const struct kernel_target *target, const char *source,
+                            const luhip_compile_options *options, struct kernel_image **image, luhip_error **error) {
+  static const luhip_compile_options none;
+  struct setup setup;
+  struct kernel_image *found = NULL;
+  luhip_status status = setup_start(&setup, target, source, options ? options : &none, error);
+  if (status == LUHIP_OK) status = fetch(&setup, &found, error);
+  if (status == LUHIP_OK && setup.options->naccess) {
+    struct kernel_image *plain = found;
+    status = image_with_access(plain, setup.options->access, setup.options->naccess, &found, error);
+    kernel_image_release(plain);
+  }
+  if (status == LUHIP_OK) *image = found;
+  setup_free(&setup);
+  return status;
+}

@@ -1,0 +1,287 @@
+/*
+ * diagnose.c - reading compiler logs.
+ *
+ * Three parts of the text are not the user's: the prelude, the definitions and the names tail; and a marker stands on
+ * the line of each kernel's last brace. An error in the tail is about a name expression, one inside a marker about the
+ * kernel it follows, and columns behind a marker are moved back to where the user's text has them.
+ */
+#include "kernel/diagnose.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ERROR, WARNING, NOTE, SEVERITIES };
+
+static const char *const severity_names[SEVERITIES] = {"error", "warning", "note"};
+
+/* ---- parsing --------------------------------------------------------------------------------------------------- */
+
+/* Where a line says its severity: the end of the location, and the begin of the text. */
+struct cut {
+  const char *location_end, *text;
+  int severity;
+};
+
+static const char *find(const char *begin, const char *end, const char *what) {
+  size_t length = strlen(what);
+  for (const char *p = begin; (size_t)(end - p) >= length; p++)
+    if (memcmp(p, what, length) == 0) return p;
+  return NULL;
+}
+
+/* "location: error: text", "error: text" at the begin of a line, "location: error #12-D: text". */
+static bool cut_line(const char *begin, const char *end, struct cut *cut) {
+  static const struct {
+    const char *word;
+    int severity;
+  } words[] = {{"fatal error", ERROR}, {"catastrophic error", ERROR},
+               {"error", ERROR},       {"warning", WARNING},
+               {"remark", NOTE},       {"note", NOTE}};
+  bool found = false;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    size_t length = strlen(words[i].word);
+    for (const char *p = begin; (p = find(p, end, words[i].word)) != NULL; p += length) {
+      bool starts = p == begin || (p - begin >= 2 && p[-2] == ':' && p[-1] == ' ');
+      const char *after = p + length;
+      if (starts && end - after > 2 && after[0] == ' ' && after[1] == '#') after = find(after, end, ":");
+      if (!starts || !after || end - after < 1 || *after != ':') continue;
+      if (found && cut->location_end <= p) break; /* an earlier word won: the text may quote another */
+      *cut = (struct cut){p == begin ? begin : p - 2, after + 1, words[i].severity};
+      found = true;
+      break;
+    }
+  }
+  return found;
+}
+
+/* Takes ":<digits>" off the end of [begin, *end); 0 when there is none. */
+static int take_number(const char *begin, const char **end) {
+  const char *p = *end;
+  while (p > begin && p[-1] >= '0' && p[-1] <= '9') p--;
+  if (p == *end || p == begin || p[-1] != ':' || *end - p > 9) return 0;
+  int number = atoi(p);
+  *end = p - 1;
+  return number;
+}
+
+/* "file:line:column", "file:line", "file(line)", "file". */
+static void read_location(const char *begin, const char *end, struct diagnostic *diagnostic) {
+  int last = take_number(begin, &end);
+  int before = last ? take_number(begin, &end) : 0;
+  diagnostic->line = before ? before : last;
+  diagnostic->column = before ? last : 0;
+  const char *open = end;
+  if (!last && end > begin && end[-1] == ')')
+    for (open = end - 2; open > begin && *open >= '0' && *open <= '9'; open--) {
+    }
+  if (!last && open > begin && open < end && *open == '(') {
+    diagnostic->line = atoi(open + 1);
+    end = open;
+  }
+  diagnostic->file = strndup(begin, (size_t)(end - begin));
+}
+
+static bool add_line(struct diagnostics *diagnostics, const char *begin, const char *end) {
+  struct cut cut;
+  if (!cut_line(begin, end, &cut)) return true;
+  size_t n = diagnostics->n;
+  if ((n & (n - 1)) == 0) {
+    struct diagnostic *grown = realloc(diagnostics->list, (n ? 2 * n : 1) * sizeof *grown);
+    if (!grown) return false;
+    diagnostics->list = grown;
+  }
+  struct diagnostic *diagnostic = &diagnostics->list[diagnostics->n++];
+  *diagnostic = (struct diagnostic){.severity = cut.severity};
+  while (cut.text < end && *cut.text == ' ') cut.text++;
+  diagnostic->text = strndup(cut.text, (size_t)(end - cut.text));
+  read_location(begin, cut.location_end, diagnostic);
+  return diagnostic->text && diagnostic->file;
+}
+
+bool diagnostics_parse(const char *log, struct diagnostics *diagnostics) {
+  *diagnostics = (struct diagnostics){0};
+  bool ok = true;
+  while (*log && ok) {
+    const char *end = log + strcspn(log, "\n");
+    const char *stop = end > log && end[-1] == '\r' ? end - 1 : end;
+    ok = add_line(diagnostics, log, stop);
+    log = *end ? end + 1 : end;
+  }
+  return ok;
+}
+
+void diagnostics_free(struct diagnostics *diagnostics) {
+  for (size_t i = 0; i < diagnostics->n; i++) {
+    free(diagnostics->list[i].file);
+    free(diagnostics->list[i].text);
+  }
+  free(diagnostics->list);
+  *diagnostics = (struct diagnostics){0};
+}
+
+/* ---- in the user's terms ------------------------------------------------------------------------------------------ */
+
+static void set_text(struct diagnostic *diagnostic, struct text *text) {
+  char *taken = text_take(text);
+  if (!taken) return; /* the compiler's own words stay */
+  free(diagnostic->text);
+  diagnostic->text = taken;
+}
+
+static void set_place(struct diagnostic *diagnostic, const struct source *source, int line, int column) {
+  char *file = strdup(source->program);
+  if (file) {
+    free(diagnostic->file);
+    diagnostic->file = file;
+  }
+  diagnostic->line = line;
+  diagnostic->column = column;
+}
+
+static void add_kernel_list(const struct source *source, struct text *text) {
+  size_t n = 0;
+  for (size_t i = 0; i < source->nwanted; i++)
+    if (source->wanted[i].optional)
+      text_printf(text, "%s%s", n++ ? ", " : "; the source has: ", source->wanted[i].name);
+  char *templates = source_templates(source);
+  if (templates && *templates)
+    text_printf(text, "%s%s", n ? "; templates: " : "; the source has templates: ", templates);
+  free(templates);
+}
+
+static void tell_tail(struct diagnostic *diagnostic, const struct source *source) {
+  const struct wanted *wanted = NULL;
+  for (size_t i = 0; i < source->nwanted && !wanted; i++)
+    if (!source->wanted[i].width && source->wanted[i].line == diagnostic->line) wanted = &source->wanted[i];
+  struct text text = {0};
+  diagnostic->name = diagnostic->line;
+  if (wanted && diagnostic->severity == ERROR) {
+    text_printf(&text, "no kernel is named '%s' (%s)", wanted->name, diagnostic->text);
+    add_kernel_list(source, &text);
+  } else
+    text_printf(&text, "in the names asked for: %s", diagnostic->text);
+  set_text(diagnostic, &text);
+  set_place(diagnostic, source, 0, 0);
+}
+
+static void tell_marker(struct diagnostic *diagnostic, const struct source *source, const struct wanted *wanted) {
+  struct text text = {0};
+  if (diagnostic->severity == ERROR && strstr(diagnostic->text, "overload"))
+    text_printf(&text, "several functions are named '%s': kernels cannot be overloaded, give each its own name",
+                wanted->name);
+  else
+    text_printf(&text, "after kernel '%s': %s", wanted->name, diagnostic->text);
+  set_text(diagnostic, &text);
+  set_place(diagnostic, source, wanted->line, wanted->column);
+}
+
+/* On a line with markers: an error inside one, or a column to be moved back. */
+static void settle_column(struct diagnostic *diagnostic, const struct source *source) {
+  int shift = 0;
+  for (size_t i = 0; i < source->nwanted; i++) {
+    const struct wanted *wanted = &source->wanted[i];
+    if (!wanted->width || wanted->line != diagnostic->line || diagnostic->column < wanted->column) continue;
+    if (diagnostic->column < wanted->column + wanted->width) {
+      tell_marker(diagnostic, source, wanted);
+      return;
+    }
+    shift += wanted->width;
+  }
+  diagnostic->column -= shift;
+}
+
+static void add_search_path(struct diagnostic *diagnostic, const struct setup *setup) {
+  bool missing = strstr(diagnostic->text, "file not found") || strstr(diagnostic->text, "No such file or directory") ||
+                 strstr(diagnostic->text, "could not open source file") ||
+                 strstr(diagnostic->text, "cannot open source file");
+  char *path = missing ? setup_search_path(setup) : NULL;
+  if (!path) return;
+  struct text text = {0};
+  text_printf(&text, "%s (%s)", diagnostic->text, path);
+  set_text(diagnostic, &text);
+  free(path);
+}
+
+static void translate(struct diagnostic *diagnostic, const struct setup *setup, const struct source *source) {
+  if (strcmp(diagnostic->file, SOURCE_NAMES) == 0)
+    tell_tail(diagnostic, source);
+  else if (strcmp(diagnostic->file, source->program) == 0)
+    settle_column(diagnostic, source);
+  if (diagnostic->severity == ERROR) add_search_path(diagnostic, setup);
+}
+
+/* The same error again: compilers say the follow-ups of one wrong name several times. */
+static bool is_repeated(const struct diagnostics *all, size_t index) {
+  const struct diagnostic *d = &all->list[index];
+  for (size_t i = 0; i < index; i++) {
+    const struct diagnostic *other = &all->list[i];
+    if (other->severity == d->severity && other->line == d->line && other->column == d->column &&
+        strcmp(other->file, d->file) == 0 && (d->name ? other->name == d->name : strcmp(other->text, d->text) == 0))
+      return true;
+  }
+  return false;
+}
+
+char *diagnose_clean_log(const struct source *source, const char *log) {
+  struct text text = {0};
+  static const char mark[] = " LUHIP_MARK(";
+  for (const char *p; (p = strstr(log, mark)) != NULL;) {
+    char *number_end;
+    unsigned long index = strtoul(p + sizeof mark - 1, &number_end, 10);
+    size_t skip = index < source->nwanted ? (size_t)source->wanted[index].width : 0;
+    if (!skip || strlen(p) < skip || p[skip - 1] != ')') skip = 0;
+    text_append(&text, log, (size_t)(p - log) + (skip ? 0 : sizeof mark - 1));
+    log = p + (skip ? skip : sizeof mark - 1);
+  }
+  text_add(&text, log);
+  return text_take(&text);
+}
+
+/* ---- the error ------------------------------------------------------------------------------------------------------ */
+
+static void add_headline(struct text *text, const struct diagnostics *all, const struct setup *setup, const char *log) {
+  const struct diagnostic *first = NULL;
+  size_t more = 0;
+  for (size_t i = 0; i < all->n; i++) {
+    if (all->list[i].severity != ERROR || is_repeated(all, i)) continue;
+    more += first != NULL;
+    if (!first) first = &all->list[i];
+  }
+  if (!first) {
+    size_t length = strcspn(log, "\n");
+    text_printf(text, "cannot compile '%s': %.*s", setup->program, (int)(length < 500 ? length : 500),
+                length ? log : "the compiler gave no reason");
+    return;
+  }
+  text_printf(text, "cannot compile '%s': ", setup->program);
+  if (first->line) text_printf(text, "%s:%d:", first->file, first->line);
+  if (first->line && first->column) text_printf(text, "%d:", first->column);
+  text_printf(text, "%s%s", first->line ? " " : "", first->text);
+  if (more) text_printf(text, " (and %zu more error%s)", more, more > 1 ? "s" : "");
+}
+
+luhip_status diagnose_failure(const struct setup *setup, const struct source *source, const char *log,
+                              luhip_error **error) {
+  struct diagnostics all;
+  struct text headline = {0};
+  if (diagnostics_parse(log, &all))
+    for (size_t i = 0; i < all.n; i++) translate(&all.list[i], setup, source);
+  else
+    diagnostics_free(&all);
+  add_headline(&headline, &all, setup, log);
+  luhip_error *made = error_new(LUHIP_E_COMPILE, "%s", headline.data ? headline.data : "cannot compile");
+  text_free(&headline);
+  for (int severity = ERROR; severity < SEVERITIES; severity++)
+    for (size_t i = 0; i < all.n; i++) {
+      const struct diagnostic *d = &all.list[i];
+      if (d->severity == severity && !is_repeated(&all, i))
+        error_add_diagnostic(made, d->file, d->line, d->column, severity_names[severity], d->text);
+    }
+  char *clean = diagnose_clean_log(source, log);
+  error_set_log(made, clean ? clean : log);
+  free(clean);
+  diagnostics_free(&all);
+  return error_give(error, made);
+}

@@ -1,0 +1,34 @@
+/*
+ * diagnose.h - a compiler's log made into a compile error: parsed lines in the user's terms.
+ */
+#ifndef LUHIP_KERNEL_DIAGNOSE_H
+#define LUHIP_KERNEL_DIAGNOSE_H
+
+#include "kernel/setup.h"
+#include "kernel/source.h"
+
+/* One parsed line. */
+struct diagnostic {
+  char *file; /* "" when the line names none */
+  int line, column;
+  int name;     /* line of the names tail that it is about, 0: none */
+  int severity; /* 0 error, 1 warning, 2 note */
+  char *text;
+};
+
+struct diagnostics {
+  struct diagnostic *list;
+  size_t n;
+};
+
+/* Parses "f:l:c: error: t" (clang, gcc, hiprtc) and "f(l): error: t" (NVRTC). False when memory runs out. */
+bool diagnostics_parse(const char *log, struct diagnostics *diagnostics);
+void diagnostics_free(struct diagnostics *diagnostics);
+
+/* The log without the markers that compilers quote along with the user's lines. The caller frees it. */
+char *diagnose_clean_log(const struct source *source, const char *log);
+/* The E_COMPILE error for a failed compile: first errors first, errors about markers told as what they mean. */
+luhip_status diagnose_failure(const struct setup *setup, const struct source *source, const char *log,
+                              luhip_error **error);
+
+#endif

@@ -1,0 +1,14 @@
+/*
+ * elf.h - a named object's bytes in an ELF64 image: a shared object of the CPU device, an AMD code object, a cubin.
+ */
+#ifndef LUHIP_KERNEL_ELF_H
+#define LUHIP_KERNEL_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Where the symbol's initial content stands in the image. False when the image has no such symbol with content, is
+   damaged or truncated; nothing outside [image, image + bytes) is read. */
+bool elf_symbol(const void *image, size_t bytes, const char *name, const unsigned char **data, size_t *size);
+
+#endif
