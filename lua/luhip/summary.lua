@@ -82,14 +82,6 @@ local function values_text(data, count, dtype, total)
   return text .. statistics_text(data, count, dtype, total)
 end
 
-local function type_text(object)
-  local shape = {}
-  for i, extent in ipairs(object.shape) do
-    shape[i] = tostring(extent)
-  end
-  return ("%s[%s]"):format(object.dtype, table.concat(shape, ", "))
-end
-
 -- ---- objects ---------------------------------------------------------------------------------------------------
 
 -- The first elements of a buffer as a host array, and how many.
@@ -106,14 +98,9 @@ end
 
 --- Text of a buffer.
 -- @tparam buffer buffer
--- @treturn string one line; never raises for a buffer, whatever state it is in
-function summary.buffer(buffer)
-  local known, head = pcall(function()
-    return ("luhip.buffer: %s on %s"):format(type_text(buffer), buffer.device.id)
-  end)
-  if not known then
-    return "luhip.buffer: " .. errors.message(head)
-  end
+-- @tparam string head what it is: "luhip.buffer: f32[4] on cpu:0"
+-- @treturn string one line; never raises, whatever state the buffer is in
+function summary.buffer(buffer, head)
   local ok, text = pcall(function()
     local data, count = first_elements(buffer)
     return values_text(data, count, buffer.dtype, buffer.count)
@@ -123,19 +110,21 @@ end
 
 --- Text of a host array.
 -- @tparam array array
+-- @tparam string head what it is
 -- @treturn string one line
-function summary.array(array)
+function summary.array(array, head)
   local ok, text = pcall(function()
     local count = #array
-    return ("%s: %s"):format(type_text(array), values_text(array, math.min(count, MOST), array.dtype, count))
+    return values_text(array, math.min(count, MOST), array.dtype, count)
   end)
-  return "luhip.array: " .. (ok and text or errors.message(text))
+  return ("%s: %s"):format(head, ok and text or errors.message(text))
 end
 
 --- Text of a kernel: its parameters, and what it needs.
 -- @tparam kernel kernel
+-- @tparam string head what it is
 -- @treturn string one line
-function summary.kernel(kernel)
+function summary.kernel(kernel, head)
   local ok, text = pcall(function()
     local parameters = {}
     for i, param in ipairs(kernel.params) do
@@ -144,21 +133,29 @@ function summary.kernel(kernel)
     end
     local needs = {}
     for _, field in ipairs { "registers", "shared_bytes", "local_bytes" } do
-      if (kernel[field] or 0) > 0 then
+      if kernel[field] > 0 then
         needs[#needs + 1] = ("%d %s"):format(kernel[field], (field:gsub("_", " ")))
       end
     end
     local tail = #needs > 0 and ("; %s"):format(table.concat(needs, ", ")) or ""
-    return ("%s(%s)%s"):format(kernel.name, table.concat(parameters, ", "), tail)
+    return (" (%s)%s"):format(table.concat(parameters, ", "), tail)
   end)
-  return "luhip.kernel: " .. (ok and text or errors.message(text))
+  return head .. (ok and text or "")
 end
 
---- Lets tostring use these texts.
+--- Lets tostring use these texts. What the core's own tostring gives is the head of each; a freed object and a kernel
+-- that is not compiled have nothing to add.
 -- @tparam table core luhip.core
 function summary.install(core)
+  core.heads = core.heads or {}
   for _, class in ipairs { "buffer", "array", "kernel" } do
-    core.methods[class].__tostring = summary[class]
+    local meta = core.metatables[class]
+    local head = core.heads[class] or meta.__tostring
+    core.heads[class] = head
+    meta.__tostring = function(object)
+      local text = head(object)
+      return text:find "%)$" and text or summary[class](object, text)
+    end
   end
 end
 

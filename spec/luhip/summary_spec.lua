@@ -59,7 +59,7 @@ support.each_device(function(id)
     local dev = support.open(id)
     local k = dev:kernel 'extern "C" __global__ void scale(float a, const float *x, float *y) { y[0] = a * x[0]; }'
     local text = tostring(k)
-    for _, part in ipairs { "scale(", "float a", "const float *x", "float *y" } do
+    for _, part in ipairs { "scale on " .. id .. " (float a, ", "const float *x", "float *y" } do
       assert.truthy(text:find(part, 1, true), text)
     end
   end)

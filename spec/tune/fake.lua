@@ -76,11 +76,14 @@ function Device:kernel(source, name, options)
   local kernel = { params = script.params or {}, shared_bytes = script.shared or 0, registers = 8, max_threads = 1024 }
   function kernel.bind(_, config)
     device.config = config
-    return function(...)
-      device.launches = device.launches + 1
-      device.elapsed = script.ms and script.ms(defines) or 1.0
-      return script.run(defines, ...)
-    end
+    local launcher = { free = function() end }
+    return setmetatable(launcher, {
+      __call = function(_, ...)
+        device.launches = device.launches + 1
+        device.elapsed = script.ms and script.ms(defines) or 1.0
+        return script.run(defines, ...)
+      end,
+    })
   end
   function kernel.free()
     device.freed = device.freed + 1

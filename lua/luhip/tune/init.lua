@@ -140,7 +140,7 @@ end
 function tune.run(given)
   local plan = options.read(given)
   local draw, clear = progress_of(plan.progress)
-  local ok, run = pcall(runner.run, plan, { clock = core.clock, sampler = sampler, progress = draw })
+  local ok, run = pcall(runner.run, plan, { clock = core.monotime, sampler = sampler, progress = draw })
   clear()
   if not ok then
     error(run, 0)

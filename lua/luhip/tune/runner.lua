@@ -189,6 +189,7 @@ local function attempt(self, config, row)
   args:restore()
   local list = args:list(config)
   local launcher = kernel:bind { grid = shape.grid, block = shape.block, shared = shape.shared }
+  self.launcher = launcher
   local function run()
     launcher(table.unpack(list, 1, list.n))
   end
@@ -206,11 +207,14 @@ end
 
 -- ---- rows ------------------------------------------------------------------------------------------------------
 
-local function forget_kernel(self)
-  local kernel = self.kernel
-  self.kernel = nil
-  if kernel and kernel.free then
-    kernel:free()
+-- Frees what the candidate held, so that its module is unloaded now and not when the collector comes by.
+local function forget(self)
+  for _, key in ipairs { "launcher", "kernel" } do
+    local object = self[key]
+    self[key] = nil
+    if object then
+      object:free()
+    end
   end
 end
 
@@ -227,7 +231,7 @@ end
 function Runner:evaluate(config)
   local row = { params = config, status = "ok" }
   local ok, e = pcall(attempt, self, config, row)
-  forget_kernel(self)
+  forget(self)
   if ok then
     return row
   elseif is_interrupt(e) then
