@@ -84,7 +84,7 @@ static void read_location(const char *begin, const char *end, struct diagnostic 
 }
 
 static bool add_line(struct diagnostics *diagnostics, const char *begin, const char *end) {
-  struct cut cut;
+  struct cut cut = {NULL, NULL, 0};
   if (!cut_line(begin, end, &cut)) return true;
   size_t n = diagnostics->n;
   if ((n & (n - 1)) == 0) {
