@@ -427,6 +427,8 @@ LUHIP_API luhip_kernel *luhip_launcher_kernel(luhip_launcher *launcher); /* borr
 struct lua_State;
 /* The core of the Lua module: require "luhip" loads it as luhip.core. Idempotent. */
 LUHIP_API int luaopen_luhip_core(struct lua_State *L);
+/* The whole module, for a host that links the library: the core, then luhip/init.lua from package.path. */
+LUHIP_API int luaopen_luhip(struct lua_State *L);
 
 #ifdef __cplusplus
 }

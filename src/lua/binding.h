@@ -1,0 +1,291 @@
+/*
+ * binding.h - what the files of the Lua binding share. Each part is explained in the file it names.
+ *
+ * The binding uses the public C interface (luhip.h) alone. Its rules:
+ *   - A userdata is pushed, zeroed and given its metatable before the native object goes into it, so that a
+ *     Lua error finds every native thing owned by something that is collected.
+ *   - C functions of the library do not raise; their status is turned into a Lua error here.
+ *   - Pointers out of a userdata are read again after anything that may have run Lua code, which whatever
+ *     allocates may do: a finaliser can close a device. So the last thing before a call of the library is to
+ *     look at the pointers it takes. A buffer's handle is the exception: it lasts as long as its userdata.
+ *   - __gc never waits for the device; __close and free do the same as __gc and may be called twice.
+ */
+#ifndef LUHIP_LUA_BINDING_H
+#define LUHIP_LUA_BINDING_H
+
+#include <stdatomic.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "luhip.h"
+
+struct lb_device;
+struct lb_state;
+
+/* ---- classes (class.c) ----------------------------------------------------------------------------------------- */
+
+#define LB_CLASSES(X)                                                                                                  \
+  X(DEVICE, device)                                                                                                    \
+  X(BUFFER, buffer)                                                                                                    \
+  X(ARRAY, array)                                                                                                      \
+  X(PROGRAM, program)                                                                                                  \
+  X(KERNEL, kernel)                                                                                                    \
+  X(LAUNCHER, launcher)                                                                                                \
+  X(STREAM, stream)                                                                                                    \
+  X(EVENT, event)                                                                                                      \
+  X(FUTURE, future)                                                                                                    \
+  X(RESOURCE, resource)                                                                                                \
+  X(SCOPE, scope)                                                                                                      \
+  X(ERROR, error)
+
+enum lb_class {
+#define X(NAME, name) LB_##NAME,
+  LB_CLASSES(X)
+#undef X
+      LB_CLASS_COUNT
+};
+
+/* The functions of one class; any list may be NULL. A field is a getter called with (object, key). */
+struct lb_class_functions {
+  const luaL_Reg *methods, *fields, *meta;
+};
+
+/* Registers a class: its metatable in the registry, its live method table in core.methods. */
+void lb_class_register(lua_State *L, enum lb_class which, const struct lb_class_functions *functions);
+/* Each class's own: lb_open_device and so on. */
+#define X(NAME, name) void lb_open_##name(lua_State *L);
+LB_CLASSES(X)
+#undef X
+
+/* Pushes a new zeroed userdata of the class, with `values` user values. */
+void *lb_new(lua_State *L, enum lb_class which, size_t size, int values);
+/* The userdata at idx if it is one of the class, else NULL; check raises "type". */
+void *lb_test(lua_State *L, int idx, enum lb_class which);
+void *lb_check(lua_State *L, int idx, enum lb_class which);
+void lb_push_metatable(lua_State *L, enum lb_class which);
+void lb_push_methods(lua_State *L, enum lb_class which);
+const char *lb_class_name(enum lb_class which); /* "luhip.buffer" */
+/* What a value is, for messages: "luhip.buffer", "number", "nil". Static, or anchored by the value. */
+const char *lb_type_name(lua_State *L, int idx);
+
+/* ---- errors (error.c) ------------------------------------------------------------------------------------------- */
+
+/* Raises an error object; formats as lua_pushfstring. */
+int lb_raise(lua_State *L, luhip_status kind, const char *format, ...);
+/* The same about argument idx of the running function: "bad argument #2 to 'buffer:slice' (...)". */
+int lb_argument(lua_State *L, int idx, luhip_status kind, const char *format, ...);
+/* Raises what the library returned; takes over the error, which may be NULL. */
+int lb_fail(lua_State *L, luhip_status status, luhip_error *error);
+/* Pushes it instead. */
+void lb_push_error(lua_State *L, luhip_status status, luhip_error *error);
+/* Pushes "device:buffer" or "luhip.open" for the running function, or "?". */
+const char *lb_push_function_name(lua_State *L);
+int lb_is_error(lua_State *L);   /* core.is_error */
+int lb_make_error(lua_State *L); /* core.error */
+
+/* ---- arguments (check.c) ---------------------------------------------------------------------------------------- */
+
+/* A whole number within min..max. Strings are not converted. */
+lua_Integer lb_check_integer(lua_State *L, int idx, const char *what, lua_Integer min, lua_Integer max);
+/* The same for a value that is no argument (an element of a table): raises with `what` alone. */
+lua_Integer lb_to_integer(lua_State *L, int idx, const char *what, lua_Integer min, lua_Integer max);
+const char *lb_check_string(lua_State *L, int idx, const char *what, size_t *length); /* a string proper */
+const char *lb_check_text(lua_State *L, int idx, const char *what);                   /* without zero bytes */
+void lb_check_function(lua_State *L, int idx, const char *what);
+luhip_dtype lb_check_dtype(lua_State *L, int idx);
+/* A number or a list of them into layout->ndim, shape, strides (packed), count, bytes; layout->dtype is set before. */
+void lb_check_shape(lua_State *L, int idx, luhip_layout *layout);
+/* Strides, count and bytes of a packed layout of layout's dtype and shape; false: they overflow. */
+bool lb_layout_pack(luhip_layout *layout);
+/* first, last at idx and idx + 1, 1-based and inclusive, within 1..count; either may be absent. Gives offset and length. */
+void lb_check_range(lua_State *L, int idx, size_t count, size_t *offset, size_t *length);
+/* Which of the names the key at idx is; anything else raises and names the nearest. `what`: "launch". */
+int lb_check_key(lua_State *L, int idx, const char *const *names, const char *what);
+/* Pushes "f32[512, 256]". */
+const char *lb_push_shape(lua_State *L, const luhip_layout *layout);
+void lb_push_sizes(lua_State *L, const size_t *sizes, int n);
+
+/* ---- elements (convert.c) ----------------------------------------------------------------------------------------- */
+
+enum lb_fit { LB_FITS, LB_WRONG_TYPE, LB_OUT_OF_RANGE };
+
+/* The Lua value at idx as one element; exact, but for the rounding of floating-point types. */
+enum lb_fit lb_to_element(lua_State *L, int idx, luhip_dtype dtype, void *element);
+void lb_push_element(lua_State *L, luhip_dtype dtype, const void *element);
+/* One element to another type, as a C cast does it where the value fits. */
+enum lb_fit lb_cast_element(luhip_dtype from, const void *source, luhip_dtype to, void *target);
+/* Raises for an element that did not fit; where: "element [3]", the value is at idx. */
+int lb_bad_element(lua_State *L, int idx, luhip_dtype dtype, enum lb_fit fit, const char *where);
+bool lb_is_complex(luhip_dtype dtype);
+
+/* ---- data (data.c) --------------------------------------------------------------------------------------------------- */
+
+/* The shape of the data at idx (nested table, byte string, host array) into a packed layout of layout->dtype. */
+void lb_data_shape(lua_State *L, int idx, luhip_layout *layout);
+/* How many times `inner` elements the data at idx holds, or -1 where it has no count of its own (number, function). */
+lua_Integer lb_data_count(lua_State *L, int idx, luhip_dtype dtype, const luhip_layout *inner);
+/* Converts a table (nested or flat), function(i), number or boolean at idx into layout->count packed elements. May run Lua. */
+void lb_data_pack(lua_State *L, int idx, const luhip_layout *layout, void *out);
+/* Prepares data of any kind as the source of a write to something of this layout: pushes what owns the bytes, fills
+   data, bytes and array. device may be NULL (closed is an error). May run Lua. */
+void lb_data_source(lua_State *L, int idx, struct lb_device *device, const luhip_layout *layout, luhip_source *source);
+/* Pushes the elements as tables nested by shape. */
+void lb_data_push(lua_State *L, const luhip_layout *layout, const void *data);
+
+/* ---- per-state (state.c) ---------------------------------------------------------------------------------------------- */
+
+/* What one Lua state keeps: in the registry, from the first luaopen to the end of lua_close. */
+struct lb_state {
+  lua_State *main;
+  size_t soft_limit;          /* device and pinned bytes of the process beyond which this state collects */
+  int scopes;                 /* with and dry_run calls that are running now */
+  struct lb_parting *parting; /* devices collected but not closed yet */
+  bool closed;
+};
+/* A device on its way out; made with its userdata, so that a finaliser allocates nothing. */
+struct lb_parting {
+  luhip_device *device;
+  struct lb_parting *next;
+};
+void lb_state_open(lua_State *L);
+struct lb_state *lb_state(lua_State *L);
+/* Closes the devices that were collected. Waits for their work. */
+void lb_state_part(struct lb_state *state);
+
+/* Memory that the collector does not see. charge is called before the allocation and may collect; *slot remembers. */
+void lb_charge(lua_State *L, size_t *slot, size_t bytes);
+void lb_discharge(size_t *slot);
+/* True once after E_OOM, when garbage was collected and cached memory given back: the caller tries again, and
+   reads its pointers again. */
+bool lb_retry(lua_State *L, struct lb_device *owner, luhip_status status, luhip_error **error, int *tries);
+
+/* ---- waiting (wait.c) ------------------------------------------------------------------------------------------------- */
+
+/* Calls the waiter until it is done, fails (raises) or the host wants the thread (hooks run). The waiter reads
+   its native object out of `object` at each call; *error may stay NULL. */
+typedef luhip_status (*lb_waiter)(void *object, const luhip_wait *wait, luhip_error **error);
+void lb_wait(lua_State *L, lb_waiter waiter, void *object);
+/* The same, but gives a failure back. */
+luhip_status lb_wait_status(lua_State *L, lb_waiter waiter, void *object, luhip_error **error);
+
+/* ---- scopes (scope.c) ---------------------------------------------------------------------------------------------------- */
+
+/* The stream that operations of the running coroutine go to (NULL: the default one), borrowed from the scope. */
+luhip_stream *lb_scope_stream(lua_State *L, const struct lb_state *state, const struct lb_device *device);
+bool lb_scope_dry(lua_State *L, const struct lb_state *state, const struct lb_device *device);
+int lb_device_with(lua_State *L);
+int lb_device_dry_run(lua_State *L);
+
+/* ---- objects ---------------------------------------------------------------------------------------------------------------- */
+
+/* Everything made from a device keeps its userdata as user value 1 and points to it as `owner`. */
+struct lb_device {
+  luhip_device *device; /* NULL: closed */
+  struct lb_parting *parting;
+  luhip_device_info info;
+};
+struct lb_device *lb_check_device(lua_State *L, int idx); /* open */
+extern const luaL_Reg lb_device_functions[];              /* core.devices, core.open */
+/* The open device behind an owner; raises "freed" when it was closed. */
+luhip_device *lb_owner(lua_State *L, const struct lb_device *owner);
+
+struct lb_buffer {
+  luhip_buffer *buffer; /* kept until collected, freed or not; NULL only if making it failed */
+  struct lb_device *owner;
+  size_t charged;
+};
+/* Live: not freed, its device open. Of an argument, or of the object itself. */
+struct lb_buffer *lb_check_buffer(lua_State *L, int idx);
+/* A new buffer object, its native part to be filled in; device is where the owner's userdata lies. */
+struct lb_buffer *lb_new_buffer(lua_State *L, int device, struct lb_device *owner);
+/* Pushes a view of the buffer at idx. layout's count and bytes are computed by the library. */
+struct lb_buffer *lb_push_view(lua_State *L, int idx, const luhip_layout *layout);
+/* layout of elements (1-D) or rows (n-D) offset .. offset + length - 1. */
+luhip_layout lb_slice_layout(const luhip_layout *layout, size_t offset, size_t length);
+/* Pushes a list of buffers, or one buffer, at idx as an array of native handles; the userdata pushed owns the memory. */
+luhip_buffer **lb_push_buffers(lua_State *L, int idx, const char *what, size_t *n);
+int lb_device_buffer(lua_State *L);
+int lb_device_from(lua_State *L);
+int lb_device_pitched(lua_State *L);
+extern const luaL_Reg lb_view_methods[]; /* view.c: further methods of buffers */
+
+struct lb_array {
+  luhip_array *array; /* NULL: freed */
+  size_t charged;
+  bool pinned;
+};
+struct lb_array *lb_check_array(lua_State *L, int idx); /* not freed */
+struct lb_array *lb_new_array(lua_State *L);            /* native part to be filled in */
+/* Pushes a new packed array: plain, or pinned where device is given and can. */
+struct lb_array *lb_push_array(lua_State *L, struct lb_device *device, const luhip_layout *layout);
+/* Pushes another reference to an array that was checked: it stays whole while whatever runs frees the first one. */
+struct lb_array *lb_hold_array(lua_State *L, const struct lb_array *array);
+/* Waits until the array may be changed. */
+void lb_settle(lua_State *L, struct lb_array *array);
+int lb_array_new(lua_State *L); /* core.array */
+
+/* transfer.c. All take the current stream of the owner's device. */
+void lb_transfer_write(lua_State *L, struct lb_device *owner, luhip_source *sources, size_t n);
+void lb_transfer_fill(lua_State *L, struct lb_device *owner, luhip_buffer *buffer, const void *element);
+void lb_transfer_copy(lua_State *L, struct lb_device *owner, luhip_buffer *target, luhip_buffer *source);
+/* Reads n buffers and waits; pushes a table of arrays, or one array where `single`. */
+void lb_transfer_read(lua_State *L, int device, struct lb_device *owner, luhip_buffer *const *buffers, size_t n,
+                      bool single);
+int lb_device_read(lua_State *L);
+int lb_device_write(lua_State *L);
+int lb_device_staging(lua_State *L);
+int lb_device_resource(lua_State *L);
+
+/* future.c: starts a read and pushes the future. */
+struct lb_future {
+  luhip_future *future; /* NULL: freed, or made in a dry run */
+  struct lb_device *owner;
+  size_t charged; /* until the arrays are Lua's */
+  bool single, dry;
+};
+struct lb_future *lb_push_read(lua_State *L, int device, struct lb_device *owner, luhip_buffer *const *buffers,
+                               size_t n, bool single);
+/* Waits for the future at idx and pushes its array or table of arrays. */
+void lb_future_result(lua_State *L, int idx);
+
+/* options.c */
+/* Reads the compile options at idx (nil: none) and pushes what owns them. name: a kernel that is asked for, or NULL. */
+void lb_compile_options(lua_State *L, int idx, const char *name, luhip_compile_options *options, bool *lazy);
+
+/* program.c and kernel.c */
+int lb_device_compile(lua_State *L);
+int lb_device_kernel(lua_State *L);
+struct lb_program {
+  luhip_program *program; /* NULL: freed */
+  struct lb_device *owner;
+};
+struct lb_kernel {
+  luhip_kernel *kernel; /* NULL: freed, or lazy and not compiled yet */
+  struct lb_device *owner;
+  bool lazy;
+};
+struct lb_kernel *lb_check_kernel(lua_State *L, int idx); /* compiled and not freed */
+
+/* launch.c */
+struct lb_launcher {
+  luhip_launcher *launcher; /* NULL: freed */
+  struct lb_device *owner;
+};
+/* kernel:launch, kernel:bind and kernel:__call; they carry upvalues and are added to the class by this. */
+void lb_open_launch(lua_State *L);
+
+struct lb_stream {
+  luhip_stream *stream; /* NULL: freed */
+  struct lb_device *owner;
+};
+struct lb_event {
+  luhip_event *event; /* NULL: freed */
+  struct lb_device *owner;
+};
+struct lb_stream *lb_check_stream(lua_State *L, int idx); /* not freed, device open */
+int lb_device_stream(lua_State *L);
+int lb_device_streams(lua_State *L);
+int lb_device_record(lua_State *L);
+
+#endif

@@ -1,0 +1,151 @@
+/*
+ * core.c - luhip.core: the module that luhip is built on.
+ *
+ * Loading it starts no device. It may be loaded again in the same state (package.loaded cleared, two names for
+ * one file): the table that was made first is given back, and so are its classes. Any number of states may load it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "lua/binding.h"
+#ifdef LUHIP_TESTING
+#include "testing/testing.h"
+#endif
+
+static const char core_key;
+
+/* ---- small functions --------------------------------------------------------------------------------------------------- */
+
+/* core.compile_stats() */
+static int core_compile_stats(lua_State *L) {
+  luhip_compile_stats stats;
+  luhip_compile_get_stats(&stats);
+  lua_createtable(L, 0, 4);
+  lua_pushinteger(L, (lua_Integer)stats.compiles);
+  lua_setfield(L, -2, "compiles");
+  lua_pushinteger(L, (lua_Integer)stats.memory_hits);
+  lua_setfield(L, -2, "memory_hits");
+  lua_pushinteger(L, (lua_Integer)stats.disk_hits);
+  lua_setfield(L, -2, "disk_hits");
+  lua_pushinteger(L, (lua_Integer)stats.disk_rejects);
+  lua_setfield(L, -2, "disk_rejects");
+  return 1;
+}
+
+/* core.isatty(fd) */
+static int core_isatty(lua_State *L) {
+  lua_pushboolean(L, isatty((int)lb_check_integer(L, 1, "fd", 0, INT32_MAX)));
+  return 1;
+}
+
+/* core.monotime() -> seconds of a clock that never goes back */
+static int core_monotime(lua_State *L) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  lua_pushnumber(L, (lua_Number)now.tv_sec + (lua_Number)now.tv_nsec * 1e-9);
+  return 1;
+}
+
+/* ---- the table ----------------------------------------------------------------------------------------------------------- */
+
+/* Warnings of the library go to stderr: they come from any thread, and a process may have many states. */
+static void print_warning(void *user, const char *text) {
+  (void)user;
+  fprintf(stderr, "luhip: warning: %s\n", text);
+}
+
+static void set_dtypes(lua_State *L) {
+  static const char *const names[] = {
+#define X(NAME, name, bytes) name,
+      LUHIP_DTYPES(X)
+#undef X
+  };
+  lua_createtable(L, LUHIP_DTYPE_COUNT, 0);
+  for (int i = 0; i < LUHIP_DTYPE_COUNT; i++) {
+    lua_pushstring(L, names[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "dtypes");
+}
+
+/* core.methods and core.metatables: of each class, live, for the Lua part of luhip to add to. */
+static void set_classes(lua_State *L) {
+#define X(NAME, name) lb_open_##name(L);
+  LB_CLASSES(X)
+#undef X
+  lb_open_launch(L);
+  lua_createtable(L, 0, LB_CLASS_COUNT);
+  lua_createtable(L, 0, LB_CLASS_COUNT);
+#define X(NAME, name)                                                                                                  \
+  lb_push_methods(L, LB_##NAME);                                                                                       \
+  lua_setfield(L, -3, #name);                                                                                          \
+  lb_push_metatable(L, LB_##NAME);                                                                                     \
+  lua_setfield(L, -2, #name);
+  LB_CLASSES(X)
+#undef X
+  lua_setfield(L, -3, "metatables");
+  lua_setfield(L, -2, "methods");
+}
+
+static void push_core(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"array", lb_array_new},
+      {"is_error", lb_is_error},
+      {"error", lb_make_error},
+      {"compile_stats", core_compile_stats},
+      {"isatty", core_isatty},
+      {"monotime", core_monotime},
+      {NULL, NULL},
+  };
+  lua_newtable(L);
+  luaL_setfuncs(L, functions, 0);
+  luaL_setfuncs(L, lb_device_functions, 0);
+  lua_pushliteral(L, LUHIP_VERSION);
+  lua_setfield(L, -2, "version");
+  lua_pushlightuserdata(L, NULL);
+  lua_setfield(L, -2, "null");
+  set_dtypes(L);
+  set_classes(L);
+#ifdef LUHIP_TESTING
+  testing_open(L);
+  lua_setfield(L, -2, "testing");
+#endif
+}
+
+int luaopen_luhip_core(lua_State *L) {
+  luaL_checkversion(L);
+  luaL_checkstack(L, 20, NULL);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &core_key) == LUA_TTABLE) return 1;
+  lua_pop(L, 1);
+  log_set_sink(print_warning, NULL);
+  if (!lb_state(L)) lb_state_open(L);
+  push_core(L);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &core_key);
+  return 1;
+}
+
+/* ---- for hosts that link the library ---------------------------------------------------------------------------------------- */
+
+/* Opens the core, then runs luhip/init.lua, which package.path must find. It is not required by name, because
+   that name may be what this function is preloaded under. */
+int luaopen_luhip(lua_State *L) {
+  luaL_requiref(L, "luhip.core", luaopen_luhip_core, 0);
+  lua_pop(L, 1);
+  lua_getglobal(L, "package");
+  lua_getfield(L, -1, "searchpath");
+  lua_pushliteral(L, "luhip");
+  lua_getfield(L, -3, "path");
+  lua_call(L, 2, 2);
+  if (lua_isnil(L, -2)) return luaL_error(L, "luhip's Lua files are not on package.path:%s", lua_tostring(L, -1));
+  lua_pop(L, 1);
+  const char *file = lua_tostring(L, -1);
+  if (luaL_loadfile(L, file) != LUA_OK) return lua_error(L);
+  lua_pushliteral(L, "luhip");
+  lua_pushvalue(L, -3);
+  lua_call(L, 2, 1);
+  return 1;
+}
