@@ -28,9 +28,9 @@ static bool belongs_to(const char *variable, const char *lowered) {
 }
 
 /* Thread-local variables of the device header are not the user's. */
-static bool is_shared_variable(const struct image *image, const Elf64_Sym *symbol) {
+static bool is_shared_variable(const struct cpu_image *image, const Elf64_Sym *symbol) {
   static const char *const internal[] = {"_ZL9threadIdx", "_ZL8blockIdx", "_ZL8blockDim", "_ZL7gridDim"};
-  const char *name = image_name(image, symbol);
+  const char *name = cpu_image_name(image, symbol);
   if (ELF64_ST_TYPE(symbol->st_info) != STT_TLS || symbol->st_shndx == SHN_UNDEF || !symbol->st_size || strstr(name, "luhip_"))
     return false;
   for (size_t i = 0; i < sizeof internal / sizeof internal[0]; i++)
@@ -39,14 +39,14 @@ static bool is_shared_variable(const struct image *image, const Elf64_Sym *symbo
   return true;
 }
 
-void function_find_shared(const struct image *image, struct hip_function_impl *functions, size_t count) {
+void cpu_function_find_shared(const struct cpu_image *image, struct hip_function_impl *functions, size_t count) {
   size_t common = 0;
   for (size_t i = 0; i < image->nsymbols; i++) {
     const Elf64_Sym *symbol = &image->symbols[i];
     if (!is_shared_variable(image, symbol))
       continue;
     size_t owner = 0;
-    while (owner < count && !belongs_to(image_name(image, symbol), functions[owner].lowered))
+    while (owner < count && !belongs_to(cpu_image_name(image, symbol), functions[owner].lowered))
       owner++;
     *(owner < count ? &functions[owner].shared : &common) += symbol->st_size;
   }

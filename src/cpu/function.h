@@ -17,6 +17,6 @@ struct hip_function_impl {
 
 /* Sums up the shared variables of a module's kernels: each kernel's own, and for all of them those that belong to
    no kernel (of device functions, and global ones). */
-void function_find_shared(const struct image *image, struct hip_function_impl *functions, size_t count);
+void cpu_function_find_shared(const struct cpu_image *image, struct hip_function_impl *functions, size_t count);
 
 #endif

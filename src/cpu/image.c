@@ -13,7 +13,7 @@ enum { LOADED_MAX = 1 << 30 }; /* bytes of addresses that a module may take */
 
 static bool within(size_t bytes, uint64_t offset, uint64_t length) { return offset <= bytes && length <= bytes - offset; }
 
-size_t image_size(const Elf64_Ehdr *header) {
+size_t cpu_image_size(const Elf64_Ehdr *header) {
   if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
       header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_machine != EM_X86_64 ||
       header->e_shentsize != sizeof(Elf64_Shdr) || header->e_shoff % 8 || header->e_shoff > IMAGE_MAX || !header->e_shnum)
@@ -21,7 +21,7 @@ size_t image_size(const Elf64_Ehdr *header) {
   return header->e_shoff + (size_t)header->e_shnum * sizeof(Elf64_Shdr);
 }
 
-static bool open_sections(struct image *image, const Elf64_Ehdr *header) {
+static bool open_sections(struct cpu_image *image, const Elf64_Ehdr *header) {
   image->sections = (const Elf64_Shdr *)(image->data + header->e_shoff);
   image->nsections = header->e_shnum;
   for (size_t i = 0; i < image->nsections; i++) {
@@ -32,7 +32,7 @@ static bool open_sections(struct image *image, const Elf64_Ehdr *header) {
   return true;
 }
 
-static bool open_segments(struct image *image, const Elf64_Ehdr *header) {
+static bool open_segments(struct cpu_image *image, const Elf64_Ehdr *header) {
   if (!header->e_phnum)
     return header->e_type == ET_REL;
   if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phoff % 8 ||
@@ -50,7 +50,7 @@ static bool open_segments(struct image *image, const Elf64_Ehdr *header) {
 }
 
 /* The symbol table with its names, and nothing when there is none. */
-static bool open_symbols(struct image *image) {
+static bool open_symbols(struct cpu_image *image) {
   for (size_t i = 0; i < image->nsections; i++) {
     const Elf64_Shdr *table = &image->sections[i];
     if (table->sh_type != SHT_SYMTAB)
@@ -69,28 +69,28 @@ static bool open_symbols(struct image *image) {
   return true;
 }
 
-bool image_open(struct image *image, const void *data, size_t bytes, unsigned type) {
+bool cpu_image_open(struct cpu_image *image, const void *data, size_t bytes, unsigned type) {
   const Elf64_Ehdr *header = data;
-  *image = (struct image){.data = data, .bytes = bytes, .names = ""};
+  *image = (struct cpu_image){.data = data, .bytes = bytes, .names = ""};
   if (bytes < sizeof *header)
     return false;
-  size_t size = image_size(header);
+  size_t size = cpu_image_size(header);
   return size && size <= bytes && header->e_type == type && open_sections(image, header) && open_segments(image, header) &&
          open_symbols(image);
 }
 
-const char *image_name(const struct image *image, const Elf64_Sym *symbol) {
+const char *cpu_image_name(const struct cpu_image *image, const Elf64_Sym *symbol) {
   return symbol->st_name < image->names_bytes ? image->names + symbol->st_name : "";
 }
 
-const Elf64_Sym *image_find(const struct image *image, const char *name) {
+const Elf64_Sym *cpu_image_find(const struct cpu_image *image, const char *name) {
   for (size_t i = 0; i < image->nsymbols; i++)
-    if (image->symbols[i].st_shndx != SHN_UNDEF && strcmp(image_name(image, &image->symbols[i]), name) == 0)
+    if (image->symbols[i].st_shndx != SHN_UNDEF && strcmp(cpu_image_name(image, &image->symbols[i]), name) == 0)
       return &image->symbols[i];
   return NULL;
 }
 
-unsigned image_flags(const struct image *image, uint64_t address, uint64_t bytes) {
+unsigned cpu_image_flags(const struct cpu_image *image, uint64_t address, uint64_t bytes) {
   for (size_t i = 0; i < image->nsegments; i++) {
     const Elf64_Phdr *segment = &image->segments[i];
     if (segment->p_type == PT_LOAD && address >= segment->p_vaddr && within(segment->p_memsz, address - segment->p_vaddr, bytes))
@@ -99,7 +99,7 @@ unsigned image_flags(const struct image *image, uint64_t address, uint64_t bytes
   return 0;
 }
 
-uint64_t image_pointer(const struct image *image, uint64_t address) {
+uint64_t cpu_image_pointer(const struct cpu_image *image, uint64_t address) {
   for (size_t i = 0; i < image->nsections; i++) {
     const Elf64_Shdr *section = &image->sections[i];
     if (section->sh_type != SHT_RELA || section->sh_offset % 8)
@@ -112,11 +112,11 @@ uint64_t image_pointer(const struct image *image, uint64_t address) {
   return 0;
 }
 
-void image_each_undefined(const struct image *image, void (*each)(void *user, const char *name), void *user) {
+void cpu_image_each_undefined(const struct cpu_image *image, void (*each)(void *user, const char *name), void *user) {
   for (size_t i = 1; i < image->nsymbols; i++) {
     const Elf64_Sym *symbol = &image->symbols[i];
     if (symbol->st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL)
-      each(user, image_name(image, symbol));
+      each(user, cpu_image_name(image, symbol));
   }
 }
 
@@ -146,7 +146,7 @@ static bool append(char *plain, size_t len, const char *text, size_t length) {
   return true;
 }
 
-bool image_plain_name(const char *symbol, char *plain, size_t len) {
+bool cpu_image_plain_name(const char *symbol, char *plain, size_t len) {
   static const char anonymous[] = "_GLOBAL__N_1";
   const char *text = symbol;
   size_t length = strlen(symbol);
@@ -171,21 +171,21 @@ bool image_plain_name(const char *symbol, char *plain, size_t len) {
 
 /* ---- trailer ----------------------------------------------------------------------------------------------------- */
 
-static void digest_of(const struct image_trailer *trailer, const void *data, size_t bytes, uint8_t digest[HASH_BYTES]) {
+static void digest_of(const struct cpu_image_trailer *trailer, const void *data, size_t bytes, uint8_t digest[HASH_BYTES]) {
   struct hash hash;
   hash_start(&hash);
-  hash_add(&hash, trailer, offsetof(struct image_trailer, digest));
+  hash_add(&hash, trailer, offsetof(struct cpu_image_trailer, digest));
   hash_add(&hash, data, bytes);
   hash_finish(&hash, digest);
 }
 
-void image_make_trailer(struct image_trailer *trailer, const void *data, size_t bytes, unsigned warp) {
-  *trailer = (struct image_trailer){.abi = LUHIP_CPU_ABI, .warp = warp, .bytes = bytes};
+void cpu_image_make_trailer(struct cpu_image_trailer *trailer, const void *data, size_t bytes, unsigned warp) {
+  *trailer = (struct cpu_image_trailer){.abi = LUHIP_CPU_ABI, .warp = warp, .bytes = bytes};
   memcpy(trailer->magic, IMAGE_MAGIC, sizeof trailer->magic);
   digest_of(trailer, data, bytes, trailer->digest);
 }
 
-bool image_check_trailer(const struct image_trailer *trailer, const void *data, size_t bytes) {
+bool cpu_image_check_trailer(const struct cpu_image_trailer *trailer, const void *data, size_t bytes) {
   uint8_t digest[HASH_BYTES];
   if (memcmp(trailer->magic, IMAGE_MAGIC, sizeof trailer->magic) != 0 || trailer->bytes != bytes)
     return false;

@@ -32,7 +32,7 @@
 
 struct hip_module_impl {
   int device;
-  struct image image;
+  struct cpu_image image;
   void *mapped; /* the copy of the image */
   size_t mapped_bytes;
   void *handle; /* dlopen's */
@@ -72,10 +72,10 @@ static int anonymous_file(void) {
 /* Copies the image into the file and maps it. */
 static hip_error_t copy_image(hip_module_t module, int fd, const void *image) {
   Elf64_Ehdr header;
-  struct image_trailer trailer;
+  struct cpu_image_trailer trailer;
   if (!put(fd, image, sizeof header) || pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
     return hip_ErrorInvalidImage;
-  size_t size = image_size(&header);
+  size_t size = cpu_image_size(&header);
   if (!size || !put(fd, (const char *)image + sizeof header, size + sizeof trailer - sizeof header))
     return hip_ErrorInvalidImage;
   module->mapped_bytes = size + sizeof trailer;
@@ -85,11 +85,11 @@ static hip_error_t copy_image(hip_module_t module, int fd, const void *image) {
     return hip_ErrorOutOfMemory;
   }
   memcpy(&trailer, (const char *)module->mapped + size, sizeof trailer);
-  if (!image_check_trailer(&trailer, module->mapped, size))
+  if (!cpu_image_check_trailer(&trailer, module->mapped, size))
     return hip_ErrorInvalidImage;
   if (trailer.abi != LUHIP_CPU_ABI || trailer.warp != cpu_device_warp(module->device))
     return hip_ErrorNoBinaryForGpu;
-  return image_open(&module->image, module->mapped, size, ET_DYN) ? hip_Success : hip_ErrorInvalidImage;
+  return cpu_image_open(&module->image, module->mapped, size, ET_DYN) ? hip_Success : hip_ErrorInvalidImage;
 }
 
 /* ---- the loader ------------------------------------------------------------------------------------------------ */
@@ -109,11 +109,11 @@ static void *load_descriptor(int fd) {
 /* Where /proc is not mounted, or anonymous files may not be executed. */
 static void *load_file(const void *data, size_t bytes) {
   char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16];
-  if (scratch_make(folder))
+  if (cpu_scratch_make(folder))
     return NULL;
   snprintf(path, sizeof path, "%s/module.so", folder);
-  void *handle = scratch_write(folder, "module.so", data, bytes) ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  scratch_remove(folder);
+  void *handle = cpu_scratch_write(folder, "module.so", data, bytes) ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  cpu_scratch_remove(folder);
   return handle;
 }
 
@@ -130,18 +130,18 @@ static hip_error_t load(hip_module_t module, int fd) {
 
 /* ---- what is in it ---------------------------------------------------------------------------------------------- */
 
-static bool is_descriptor(const struct image *image, const Elf64_Sym *symbol) {
-  const char *name = image_name(image, symbol);
+static bool is_descriptor(const struct cpu_image *image, const Elf64_Sym *symbol) {
+  const char *name = cpu_image_name(image, symbol);
   return symbol->st_shndx != SHN_UNDEF && strncmp(name, "luhip_kd_", 9) == 0 &&
-         symbol->st_size >= sizeof(struct luhip_cpu_kernel) && image_flags(image, symbol->st_value, symbol->st_size);
+         symbol->st_size >= sizeof(struct luhip_cpu_kernel) && cpu_image_flags(image, symbol->st_value, symbol->st_size);
 }
 
 /* The function symbol at an address of the file; "" when there is none. */
-static const char *function_name(const struct image *image, uint64_t address) {
+static const char *function_name(const struct cpu_image *image, uint64_t address) {
   for (size_t i = 0; i < image->nsymbols; i++)
     if (ELF64_ST_TYPE(image->symbols[i].st_info) == STT_FUNC && image->symbols[i].st_shndx != SHN_UNDEF &&
         image->symbols[i].st_value == address)
-      return image_name(image, &image->symbols[i]);
+      return cpu_image_name(image, &image->symbols[i]);
   return "";
 }
 
@@ -153,14 +153,14 @@ static hip_error_t add_function(hip_module_t module, const Elf64_Sym *symbol) {
   function->device = module->device;
   function->kernel = kernel;
   function->lowered = function_name(&module->image, (uintptr_t)kernel->function - module->base);
-  if (!image_plain_name(function->lowered, function->name, sizeof function->name))
+  if (!cpu_image_plain_name(function->lowered, function->name, sizeof function->name))
     snprintf(function->name, sizeof function->name, "%s", function->lowered);
   module->nfunctions++;
   return hip_Success;
 }
 
 static hip_error_t find_functions(hip_module_t module) {
-  const struct image *image = &module->image;
+  const struct cpu_image *image = &module->image;
   size_t count = 0;
   for (size_t i = 0; i < image->nsymbols; i++)
     count += is_descriptor(image, &image->symbols[i]);
@@ -171,15 +171,15 @@ static hip_error_t find_functions(hip_module_t module) {
   for (size_t i = 0; i < image->nsymbols && !rc; i++)
     if (is_descriptor(image, &image->symbols[i]))
       rc = add_function(module, &image->symbols[i]);
-  function_find_shared(image, module->functions, module->nfunctions);
+  cpu_function_find_shared(image, module->functions, module->nfunctions);
   return rc;
 }
 
 static hip_error_t connect_runtime(hip_module_t module) {
-  const Elf64_Sym *symbol = image_find(&module->image, "luhip_cpu_rt");
+  const Elf64_Sym *symbol = cpu_image_find(&module->image, "luhip_cpu_rt");
   if (!symbol)
     return hip_Success; /* nothing in it needs the runtime */
-  if (symbol->st_size != sizeof(void *) || !(image_flags(&module->image, symbol->st_value, symbol->st_size) & PF_W))
+  if (symbol->st_size != sizeof(void *) || !(cpu_image_flags(&module->image, symbol->st_value, symbol->st_size) & PF_W))
     return hip_ErrorNoBinaryForGpu;
   *(const struct luhip_cpu_rt **)(module->base + symbol->st_value) = cpu_exec_runtime;
   return hip_Success;
@@ -266,10 +266,10 @@ hip_error_t cpu_module_function(hip_function_t *function, hip_module_t module, c
 
 /* ---- globals ---------------------------------------------------------------------------------------------------- */
 
-static bool is_global(const struct image *image, const Elf64_Sym *symbol) {
+static bool is_global(const struct cpu_image *image, const Elf64_Sym *symbol) {
   return ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT && symbol->st_shndx != SHN_UNDEF && symbol->st_size &&
-         strncmp(image_name(image, symbol), "luhip_cpu_rt", 12) != 0 &&
-         image_flags(image, symbol->st_value, symbol->st_size);
+         strncmp(cpu_image_name(image, symbol), "luhip_cpu_rt", 12) != 0 &&
+         cpu_image_flags(image, symbol->st_value, symbol->st_size);
 }
 
 hip_error_t cpu_module_global(hip_deviceptr_t *ptr, size_t *bytes, hip_module_t module, const char *name) {
@@ -278,17 +278,17 @@ hip_error_t cpu_module_global(hip_deviceptr_t *ptr, size_t *bytes, hip_module_t 
     return hip_ErrorInvalidValue;
   if (!module)
     return hip_ErrorInvalidHandle;
-  const struct image *image = &module->image;
+  const struct cpu_image *image = &module->image;
   const Elf64_Sym *found = NULL;
   for (size_t i = 0; i < image->nsymbols; i++) {
     const Elf64_Sym *symbol = &image->symbols[i];
     if (!is_global(image, symbol))
       continue;
-    if (strcmp(image_name(image, symbol), name) == 0) {
+    if (strcmp(cpu_image_name(image, symbol), name) == 0) {
       found = symbol;
       break;
     }
-    if (!found && image_plain_name(image_name(image, symbol), plain, sizeof plain) && strcmp(plain, name) == 0)
+    if (!found && cpu_image_plain_name(cpu_image_name(image, symbol), plain, sizeof plain) && strcmp(plain, name) == 0)
       found = symbol;
   }
   if (!found)
@@ -301,8 +301,8 @@ hip_error_t cpu_module_global(hip_deviceptr_t *ptr, size_t *bytes, hip_module_t 
 }
 
 static bool covers(hip_module_t module, uintptr_t address, size_t bytes, bool written) {
-  const struct image *image = &module->image;
-  unsigned flags = address >= module->base ? image_flags(image, address - module->base, bytes) : 0;
+  const struct cpu_image *image = &module->image;
+  unsigned flags = address >= module->base ? cpu_image_flags(image, address - module->base, bytes) : 0;
   if (!flags || (written && !(flags & PF_W)))
     return false;
   for (size_t i = 0; i < image->nsymbols; i++) {

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int scratch_make(char path[SCRATCH_PATH]) {
+int cpu_scratch_make(char path[SCRATCH_PATH]) {
   const char *parent = getenv("TMPDIR");
   if (!parent || parent[0] != '/')
     parent = "/tmp";
@@ -27,7 +27,7 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
   return 0;
 }
 
-void scratch_remove(const char *path) { nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
+void cpu_scratch_remove(const char *path) { nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
 
 /* Whether a relative path stays below where it starts. */
 static bool stays_below(const char *name) {
@@ -71,7 +71,7 @@ static int write_file(const char *path, const char *data, size_t bytes) {
   return error;
 }
 
-int scratch_write(const char *path, const char *name, const void *data, size_t bytes) {
+int cpu_scratch_write(const char *path, const char *name, const void *data, size_t bytes) {
   char full[4096];
   if (!stays_below(name))
     return EINVAL;

@@ -10,10 +10,10 @@
 enum { SCRATCH_PATH = 512 };
 
 /* Makes a new folder (mode 0700) below TMPDIR or /tmp. 0 or an errno value. */
-int scratch_make(char path[SCRATCH_PATH]);
+int cpu_scratch_make(char path[SCRATCH_PATH]);
 /* Removes it with all that is in it. */
-void scratch_remove(const char *path);
+void cpu_scratch_remove(const char *path);
 /* Writes a file there; folders in `name` are made. Names that are absolute, empty or lead upwards are EINVAL. */
-int scratch_write(const char *path, const char *name, const void *data, size_t bytes);
+int cpu_scratch_write(const char *path, const char *name, const void *data, size_t bytes);
 
 #endif
