@@ -78,7 +78,12 @@ describe("luhip/core.so", function()
 
   it("exports luaopen_* and nothing else", function()
     local names = support.run { "nm", "-D", "--defined-only", "--format=posix", module }
-    assert.equal("luaopen_luhip_core T", names.stdout:match "^(%S+ %S+) [^\n]*\n$")
+    local found = {}
+    for name in names.stdout:gmatch "%f[^\n\0](%S+)" do
+      assert.matches("^luaopen_luhip", name)
+      found[name] = true
+    end
+    assert.is_true(found.luaopen_luhip_core)
   end)
 
   it("is not linked with liblua and is never unmapped", function()
