@@ -10,12 +10,11 @@
 
 #include "luhip.h"
 
-struct allocation; /* memory/allocation.h */
-struct server;     /* server/server.h */
+struct allocation; /* server/allocation.h */
 
 struct luhip_buffer {
   int refs;        /* atomic */
-  int freed;       /* atomic: luhip_buffer_free was called on this handle */
+  int freed;       /* atomic: luhip_buffer_free was called on this handle, allocation is NULL */
   uint64_t id;     /* process-unique, never reused */
   struct luhip_device *device;
   struct allocation *allocation;

@@ -1,0 +1,160 @@
+/*
+ * command.c - claims, memory, order, and settling: the same for every operation.
+ */
+#include "server/command.h"
+
+bool command_tainted(const struct command *command, struct failure_set *set) {
+  for (uint32_t i = 0; i < command->nuses; i++) {
+    const struct op_use *use = &command->uses[i];
+    if (!use->allocation->claims.count || !(use->access & USE_READ)) continue;
+    allocation_failures(use->allocation, &use->region, set);
+  }
+  return set->count > 0;
+}
+
+/* ---- before -------------------------------------------------------------------------------------------------- */
+
+/* An allocation that cannot have memory carries that, whole (A4). */
+static struct failure *claim_no_memory(struct allocation *allocation, luhip_error *error) {
+  struct failure *failure = failure_new(&allocation->device->failures, error);
+  claims_set(&allocation->claims, 0, allocation->bytes, failure);
+  return failure;
+}
+
+static enum command_state materialise(struct command *command, struct allocation *allocation, bool last,
+                                      struct failure **failure) {
+  luhip_error *error;
+  switch (allocation_materialise(allocation, command->slot, last, &error)) {
+  case MANAGER_OK:
+    return COMMAND_READY;
+  case MANAGER_RELEASE:
+    command_hold(command);
+    if (cache_release(command->device)) return COMMAND_AGAIN;
+    error = error_new(LUHIP_E_FREED, "device %s was closed", command->device->info.id);
+    *failure = failure_new(&command->device->failures, error);
+    return COMMAND_FAILED;
+  default:
+    *failure = claim_no_memory(allocation, error);
+    return COMMAND_FAILED;
+  }
+}
+
+static struct failure *fail_with(struct command *command, luhip_error *error) {
+  return failure_new(&command->device->failures, error);
+}
+
+enum command_state command_prepare(struct command *command, bool last, struct failure **failure) {
+  luhip_device *device = command->device;
+  for (uint32_t i = 0; i < command->nuses; i++) {
+    struct allocation *allocation = command->uses[i].allocation;
+    if (allocation->address || region_empty(&command->uses[i].region)) continue;
+    enum command_state state = materialise(command, allocation, last, failure);
+    if (state != COMMAND_READY) return state;
+  }
+  if (!inflight_reserve(device, command->nuses)) {
+    *failure = fail_with(command, error_new(LUHIP_E_MEMORY, "the host has no memory to note an operation"));
+    return COMMAND_FAILED;
+  }
+  for (uint32_t i = 0; i < command->nuses; i++) {
+    const struct op_use *use = &command->uses[i];
+    hip_error_t rc = order_after(device, command->slot, &use->allocation->marks, use->access & USE_WRITE);
+    if (rc == hip_Success) continue;
+    *failure = fail_with(command, driver_error(rc, LUHIP_E_DRIVER, "ordering behind another stream"));
+    return COMMAND_FAILED;
+  }
+  return COMMAND_READY;
+}
+
+/* ---- after --------------------------------------------------------------------------------------------------- */
+
+void command_done(struct command *command, uint64_t sequence, struct failure *carried) {
+  luhip_device *device = command->device;
+  uint64_t position = ++device->slots[command->slot].tail;
+  for (uint32_t i = 0; i < command->nuses; i++) {
+    struct op_use *use = &command->uses[i];
+    struct allocation *allocation = use->allocation;
+    use->base = (uintptr_t)allocation->address;
+    if (use->access & USE_WRITE) continue;
+    marks_read(&allocation->marks, command->slot, position);
+  }
+  for (uint32_t i = 0; i < command->nuses; i++) {
+    const struct op_use *use = &command->uses[i];
+    struct allocation *allocation = use->allocation;
+    if (!(use->access & USE_WRITE)) continue;
+    marks_write(&allocation->marks, command->slot, position);
+    if (carried || allocation->claims.count) claims_set_region(&allocation->claims, &use->region, carried);
+  }
+  struct op op = {.sequence = sequence,
+                  .position = position,
+                  .failure = carried,
+                  .keep = command->keep,
+                  .nuses = command->nuses,
+                  .slot = command->slot};
+  inflight_add(device, &op, command->uses);
+  slot_tick(device, command->slot);
+}
+
+void command_claim(struct command *command, struct failure *failure) {
+  for (uint32_t i = 0; i < command->nuses; i++) {
+    const struct op_use *use = &command->uses[i];
+    if (use->access & USE_WRITE) claims_set_region(&use->allocation->claims, &use->region, failure);
+  }
+}
+
+void command_failed(struct command *command, struct failure *failure) {
+  luhip_device *device = command->device;
+  struct inflight *inflight = &device->inflight;
+  command_claim(command, failure);
+  /* A fault of something earlier must not take these bytes from this failure when it is heard of. */
+  if (inflight->head == inflight->tail || !inflight_reserve(device, command->nuses)) return;
+  struct op op = {.sequence = next_sequence(),
+                  .position = device->slots[command->slot].tail,
+                  .failure = failure,
+                  .nuses = command->nuses,
+                  .slot = command->slot};
+  inflight_add(device, &op, command->uses);
+}
+
+luhip_status command_run(struct command *command, hip_error_t (*enqueue)(struct command *command, void *user), void *user,
+                         const char *what, struct failure *provisional, luhip_error **error) {
+  struct failure *failure = NULL;
+  enum command_state state = command_prepare(command, false, &failure);
+  if (state == COMMAND_AGAIN) state = command_prepare(command, true, &failure);
+  if (state == COMMAND_READY) {
+    uint64_t sequence = next_sequence();
+    hip_error_t rc = enqueue(command, user);
+    if (rc != hip_Success) {
+      device_poison(command->device, rc);
+      failure = fail_with(command, driver_error(rc, LUHIP_E_DRIVER, "%s", what));
+    }
+    command_done(command, sequence, failure ? failure : provisional);
+  } else {
+    command_failed(command, failure);
+  }
+  if (!failure) return LUHIP_OK;
+  luhip_status status = error_give(error, luhip_error_retain(failure->error));
+  failure_release(failure);
+  return status;
+}
+
+void command_hold(struct command *command) {
+  if (command->held) return;
+  command->held = true;
+  for (uint32_t i = 0; i < command->nuses; i++)
+    allocation_hold(command->uses[i].allocation);
+}
+
+void command_unhold(struct command *command) {
+  command->held = false;
+  for (uint32_t i = 0; i < command->nuses; i++)
+    allocation_unhold(command->uses[i].allocation);
+}
+
+luhip_status slot_throttle(luhip_device *device, uint32_t index, luhip_error **error) {
+  struct slot *slot = &device->slots[index];
+  if (slot->tail - slot->passed < BACKLOG) return LUHIP_OK;
+  slot_poll(device, index);
+  if (slot->tail - slot->passed < BACKLOG) return LUHIP_OK;
+  struct waiting waiting = waiting_start(NULL);
+  return wait_position(device, index, slot->tail - BACKLOG / 2, &waiting, error);
+}

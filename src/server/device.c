@@ -1,0 +1,350 @@
+/*
+ * device.c - opening and closing, the registry of open devices, and forks.
+ *
+ * One server per device and process: the registry maps (back end, ordinal) to the one that is open. It has a lock
+ * of its own, never held together with waiting. The last close takes the device out of use, waits for its work
+ * without a lock, gives everything back and only then leaves the registry, so that an open that comes meanwhile
+ * finds the driver's memory free again. The struct stays until the last object made from it is released.
+ *
+ * A child process inherits the structs but neither the driver's threads nor a sane lock: what was opened before
+ * the fork answers E_FORKED there and is never touched. The child's registry starts empty.
+ */
+#include "server/allocation.h"
+#include "server/array.h"
+#include "server/event.h"
+#include "server/program.h"
+#include "server/server.h"
+#include "server/stream.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  luhip_device *first;
+  unsigned forks; /* of this process's line; atomic */
+} registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static const double CLOSE_MOST_MS = 60000; /* a device that is not done by then is left alone, memory and all */
+
+/* ---- forks --------------------------------------------------------------------------------------------------- */
+
+static void before_fork(void) {
+  pthread_mutex_lock(&registry.lock);
+  module_lock();
+}
+
+static void after_fork_in_parent(void) {
+  module_unlock();
+  pthread_mutex_unlock(&registry.lock);
+}
+
+static void after_fork_in_child(void) {
+  registry.first = NULL;
+  __atomic_add_fetch(&registry.forks, 1, __ATOMIC_RELAXED);
+  pthread_cond_init(&registry.changed, NULL);
+  after_fork_in_parent();
+}
+
+static void watch_forks(void) {
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+unsigned fork_count(void) {
+  return __atomic_load_n(&registry.forks, __ATOMIC_RELAXED);
+}
+
+uint64_t next_id(void) {
+  static uint64_t last;
+  return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- entering and leaving ------------------------------------------------------------------------------------ */
+
+static int state_of(luhip_device *device) {
+  return __atomic_load_n(&device->state, __ATOMIC_ACQUIRE);
+}
+
+bool device_closing(luhip_device *device) {
+  return state_of(device) != DEVICE_OPEN;
+}
+
+luhip_status device_enter(luhip_device *device, luhip_error **error) {
+  if (device->fork_count != fork_count()) {
+    return error_set(error, LUHIP_E_FORKED, "device %s was opened before this process was forked; open it again here",
+                     device->info.id);
+  }
+  pthread_mutex_lock(&device->lock);
+  if (state_of(device) != DEVICE_OPEN) {
+    pthread_mutex_unlock(&device->lock);
+    return error_set(error, LUHIP_E_FREED, "device %s was closed", device->info.id);
+  }
+  device->api->hipSetDevice(device->ordinal);
+  return LUHIP_OK;
+}
+
+bool device_enter_quietly(luhip_device *device) {
+  if (device->fork_count != fork_count()) return false;
+  pthread_mutex_lock(&device->lock);
+  device->api->hipSetDevice(device->ordinal);
+  return true;
+}
+
+static bool has_trash(const struct trash *trash) {
+  return trash->blocks || trash->pinned || trash->programs;
+}
+
+static void empty_trash(luhip_device *device) {
+  struct trash trash = device->trash;
+  device->trash = (struct trash){0};
+  device_drop(device);
+  manager_free_list(device->api, trash.blocks);
+  pinned_free_list(device->api, trash.pinned);
+  program_unload_list(device->api, trash.programs);
+  device_retake(device);
+}
+
+void device_leave(luhip_device *device) {
+  while (has_trash(&device->trash))
+    empty_trash(device);
+  pthread_mutex_unlock(&device->lock);
+}
+
+void device_drop(luhip_device *device) {
+  device->dropped++;
+  pthread_mutex_unlock(&device->lock);
+}
+
+void device_retake(luhip_device *device) {
+  pthread_mutex_lock(&device->lock);
+  device->dropped--;
+  device->api->hipSetDevice(device->ordinal);
+}
+
+luhip_device *device_retain(luhip_device *device) {
+  __atomic_fetch_add(&device->refs, 1, __ATOMIC_RELAXED);
+  return device;
+}
+
+void device_release(luhip_device *device) {
+  if (__atomic_sub_fetch(&device->refs, 1, __ATOMIC_ACQ_REL) > 0) return;
+  if (device->fork_count == fork_count()) pthread_mutex_destroy(&device->lock);
+  luhip_error_release(device->failures.spare.error);
+  free(device);
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------- */
+
+static luhip_status timeout_setting(const luhip_open_options *options, unsigned *ms, luhip_error **error) {
+  *ms = options->timeout_ms ? options->timeout_ms : 10000;
+  const char *text = getenv("LUHIP_TIMEOUT");
+  if (options->timeout_ms || !text || !*text) return LUHIP_OK;
+  char *end;
+  errno = 0;
+  unsigned long value = strtoul(text, &end, 10);
+  if (errno || *end || *text == '-' || value > 0xFFFFFFFFu) {
+    return error_set(error, LUHIP_E_CONFIG, "LUHIP_TIMEOUT is '%s', not a number of milliseconds", text);
+  }
+  *ms = (unsigned)value;
+  return LUHIP_OK;
+}
+
+static luhip_status start_driver(luhip_device *device, luhip_error **error) {
+  const struct hip_api *api = device->api;
+  hip_error_t rc = api->hipInit(0);
+  if (rc == hip_Success) rc = api->hipSetDevice(device->ordinal);
+  if (rc != hip_Success) {
+    return error_give(error, driver_error(rc, LUHIP_E_NO_DEVICE, "device %s cannot be started", device->info.id));
+  }
+  if (device->options.checked && !api->hipxSetChecked) {
+    return error_set(error, LUHIP_E_ARGUMENT, "device %s has no checked mode", device->info.id);
+  }
+  if (api->hipxSetChecked) api->hipxSetChecked(device->options.checked);
+  if (api->hipxSetTimeout) api->hipxSetTimeout(device->options.timeout_ms);
+  rc = stream_open_default(device);
+  if (rc == hip_Success) return LUHIP_OK;
+  return error_give(error, driver_error(rc, LUHIP_E_DRIVER, "device %s: no stream", device->info.id));
+}
+
+static luhip_status device_new(const struct device_name *name, const luhip_open_options *options,
+                               luhip_device **out, luhip_error **error) {
+  luhip_device *device = calloc(1, sizeof *device);
+  if (!device) return error_set(error, LUHIP_E_MEMORY, "the host has no memory for a device");
+  *device = (luhip_device){.refs = 1,
+                           .users = 1,
+                           .fork_count = fork_count(),
+                           .provider = name->provider,
+                           .api = name->api,
+                           .ordinal = name->ordinal,
+                           .options = *options};
+  pthread_mutex_init(&device->lock, NULL);
+  failure_store_open(&device->failures);
+  luhip_status status = timeout_setting(options, &device->options.timeout_ms, error);
+  if (!status) {
+    devices_describe(name, &device->info);
+    status = start_driver(device, error);
+  }
+  if (status) {
+    device_release(device);
+    return status;
+  }
+  int pitch = 0;
+  if (name->api->hipDeviceGetAttribute(&pitch, hip_DeviceAttributeTexturePitchAlignment, name->ordinal) != hip_Success) {
+    pitch = 0;
+  }
+  device->pitch_alignment = pitch > 0 ? (size_t)pitch : device->info.alignment;
+  device->memory = (struct manager){.api = name->api,
+                                    .alignment = options->checked ? 1 : device->info.alignment,
+                                    .limit = options->memory_limit,
+                                    .cache_limit = device->info.memory_bytes / 4};
+  device->pinned = (struct pinned){.api = name->api, .cache_limit = (size_t)512 << 20};
+  *out = device;
+  return LUHIP_OK;
+}
+
+static luhip_status conflict(const luhip_device *device, const char *option, const char *wanted, const char *has,
+                             luhip_error **error) {
+  return error_set(error, LUHIP_E_OPTIONS_CONFLICT, "device %s is open already with %s = %s, %s was asked for",
+                   device->info.id, option, has, wanted);
+}
+
+static luhip_status check_options(const luhip_device *device, const luhip_open_options *wanted, luhip_error **error) {
+  const luhip_open_options *has = &device->options;
+  char a[32], b[32];
+  if (wanted->checked && !has->checked) return conflict(device, "checked", "true", "false", error);
+  if (wanted->memory_limit && wanted->memory_limit != has->memory_limit) {
+    snprintf(a, sizeof a, "%zu", wanted->memory_limit);
+    snprintf(b, sizeof b, "%zu", has->memory_limit);
+    return conflict(device, "limit", a, has->memory_limit ? b : "none", error);
+  }
+  if (wanted->timeout_ms && wanted->timeout_ms != has->timeout_ms) {
+    snprintf(a, sizeof a, "%u", wanted->timeout_ms);
+    snprintf(b, sizeof b, "%u", has->timeout_ms);
+    return conflict(device, "timeout", a, has->timeout_ms ? b : "none", error);
+  }
+  return LUHIP_OK;
+}
+
+static luhip_device *registry_find(const struct device_name *name) {
+  for (luhip_device *device = registry.first; device; device = device->next) {
+    if (device->provider == name->provider && device->ordinal == name->ordinal) return device;
+  }
+  return NULL;
+}
+
+static luhip_status open_locked(const struct device_name *name, const luhip_open_options *options, luhip_device **out,
+                                luhip_error **error) {
+  luhip_device *device;
+  while ((device = registry_find(name)) && !device->users)
+    pthread_cond_wait(&registry.changed, &registry.lock); /* it is being closed */
+  if (device) {
+    luhip_status status = check_options(device, options, error);
+    if (status) return status;
+    device->users++;
+    *out = device_retain(device);
+    return LUHIP_OK;
+  }
+  luhip_status status = device_new(name, options, &device, error);
+  if (status) return status;
+  device_retain(device); /* the registry's own */
+  device->next = registry.first;
+  registry.first = device;
+  *out = device;
+  return LUHIP_OK;
+}
+
+luhip_status luhip_open(const char *id, const luhip_open_options *options, luhip_device **device, luhip_error **error) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  static const luhip_open_options none;
+  pthread_once(&once, watch_forks);
+  struct device_name name;
+  luhip_status status = devices_find(id, &name, error);
+  if (status) return status;
+  pthread_mutex_lock(&registry.lock);
+  status = open_locked(&name, options ? options : &none, device, error);
+  pthread_mutex_unlock(&registry.lock);
+  return status;
+}
+
+/* ---- closing ------------------------------------------------------------------------------------------------- */
+
+static void registry_remove(luhip_device *device) {
+  pthread_mutex_lock(&registry.lock);
+  for (luhip_device **link = &registry.first; *link; link = &(*link)->next) {
+    if (*link != device) continue;
+    *link = device->next;
+    break;
+  }
+  pthread_cond_broadcast(&registry.changed);
+  pthread_mutex_unlock(&registry.lock);
+}
+
+/* With the lock: true when no other thread is inside and all work has passed. */
+static bool quiesce(luhip_device *device) {
+  luhip_wait most = {.timeout_ms = CLOSE_MOST_MS};
+  struct waiting waiting = waiting_start(&most);
+  waiting.closing = true;
+  bool idle = wait_all(device, &waiting, NULL) == LUHIP_OK;
+  while (device->dropped && clock_ms() - waiting.start_ms < CLOSE_MOST_MS) {
+    pthread_mutex_unlock(&device->lock);
+    struct timespec nap = {.tv_nsec = 100000};
+    nanosleep(&nap, NULL);
+    pthread_mutex_lock(&device->lock);
+  }
+  return idle && !device->dropped;
+}
+
+static void give_back(luhip_device *device, bool idle) {
+  faults_take(device);
+  inflight_close(device);
+  arrays_orphan(device);
+  allocations_close(device, idle);
+  programs_close(device, idle);
+  struct pinned_block *pinned = pinned_detach(&device->pinned, NULL, NULL);
+  if (idle) {
+    pinned_free_list(device->api, pinned);
+  } else {
+    pinned_forget_list(pinned);
+  }
+  events_close(device, idle);
+  slots_close(device, idle);
+  stream_close_default(device);
+  failure_release(device->poison);
+  device->poison = NULL;
+}
+
+static void close_last(luhip_device *device) {
+  pthread_mutex_lock(&device->lock);
+  __atomic_store_n(&device->state, DEVICE_CLOSING, __ATOMIC_RELEASE);
+  device->api->hipSetDevice(device->ordinal);
+  bool idle = quiesce(device);
+  give_back(device, idle);
+  __atomic_store_n(&device->state, DEVICE_CLOSED, __ATOMIC_RELEASE);
+  device_leave(device);
+  registry_remove(device);
+  device_release(device); /* the registry's */
+}
+
+void luhip_device_close(luhip_device *device) {
+  if (!device) return;
+  if (device->fork_count != fork_count()) {
+    device_release(device);
+    return;
+  }
+  pthread_mutex_lock(&registry.lock);
+  bool last = --device->users == 0;
+  pthread_mutex_unlock(&registry.lock);
+  if (last) close_last(device);
+  device_release(device);
+}
+
+bool luhip_device_is_open(luhip_device *device) {
+  return device->fork_count == fork_count() && !device_closing(device);
+}
+
+const luhip_device_info *luhip_device_get_info(luhip_device *device) {
+  return &device->info;
+}

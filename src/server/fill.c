@@ -1,0 +1,125 @@
+/*
+ * fill.c - every element set to one value (C6).
+ *
+ * A value whose bytes repeat is a memset of 1, 2 or 4 bytes. Any other pattern is written once in front, from
+ * pinned memory, and then copied by the device onto the rest, twice as much each time: first along the first row,
+ * then row by row.
+ */
+#include "memory/layout.h"
+#include "server/array.h"
+#include "server/command.h"
+#include "server/transfer.h"
+
+#include <string.h>
+
+enum { SEED_MOST = 64 << 10, FEW_ROWS = 16, LARGEST_ELEMENT = 16 };
+
+struct filling {
+  luhip_device *device;
+  struct region region;
+  unsigned char pattern[LARGEST_ELEMENT];
+  size_t size;                /* of the pattern, as short as it can be */
+  struct pinned_block *block; /* of the seed; NULL where memset serves */
+  size_t seed;                /* bytes in it */
+};
+
+static void shorten(struct filling *f) {
+  while (f->size > 1 && memcmp(f->pattern, f->pattern + f->size / 2, f->size / 2) == 0)
+    f->size /= 2;
+}
+
+/* Memory that is not there yet will be aligned for any element. */
+static bool memset_serves(const struct filling *f, const struct allocation *allocation) {
+  if (f->size == 1) return true;
+  bool aligned = ((uintptr_t)allocation->address + f->region.offset) % f->size == 0 && f->region.pitch % f->size == 0;
+  return f->size <= 4 && aligned && f->region.rows <= FEW_ROWS;
+}
+
+static hip_error_t memset_row(const struct filling *f, char *to, hip_stream_t stream) {
+  const struct hip_api *api = f->device->api;
+  if (f->size == 1) return api->hipMemsetAsync(to, f->pattern[0], f->region.width, stream);
+  if (f->size == 2) {
+    unsigned short value;
+    memcpy(&value, f->pattern, sizeof value);
+    return api->hipMemsetD16Async(to, value, f->region.width / 2, stream);
+  }
+  int value;
+  memcpy(&value, f->pattern, sizeof value);
+  return api->hipMemsetD32Async(to, value, f->region.width / 4, stream);
+}
+
+static hip_error_t enqueue_memset(const struct filling *f, char *first, hip_stream_t stream) {
+  const struct region *region = &f->region;
+  if (f->size == 1 && region->rows > 1) {
+    return f->device->api->hipMemset2DAsync(first, region->pitch, f->pattern[0], region->width, region->rows, stream);
+  }
+  hip_error_t rc = hip_Success;
+  for (size_t row = 0; row < region->rows && rc == hip_Success; row++)
+    rc = memset_row(f, first + row * region->pitch, stream);
+  return rc;
+}
+
+static hip_error_t enqueue_doubling(const struct filling *f, uint32_t slot, char *first) {
+  const struct region *region = &f->region;
+  struct place at = {first, region->pitch};
+  struct place seed = {f->block->data, f->seed};
+  hip_error_t rc = enqueue_copy(f->device, slot, at, seed, f->seed, 1, hip_MemcpyHostToDevice);
+  for (size_t done = f->seed, part; done < region->width && rc == hip_Success; done += part) {
+    part = region->width - done < done ? region->width - done : done;
+    rc = enqueue_copy(f->device, slot, (struct place){first + done, part}, at, part, 1, hip_MemcpyDeviceToDevice);
+  }
+  for (size_t done = 1, part; done < region->rows && rc == hip_Success; done += part) {
+    part = region->rows - done < done ? region->rows - done : done;
+    struct place to = {first + done * region->pitch, region->pitch};
+    rc = enqueue_copy(f->device, slot, to, at, region->width, part, hip_MemcpyDeviceToDevice);
+  }
+  return rc;
+}
+
+static hip_error_t enqueue(struct command *command, void *user) {
+  const struct filling *f = user;
+  const struct allocation *allocation = command->uses[0].allocation;
+  char *first = (char *)allocation->address + f->region.offset;
+  if (!f->block) return enqueue_memset(f, first, f->device->slots[command->slot].handle);
+  return enqueue_doubling(f, command->slot, first);
+}
+
+/* Pinned memory with the pattern repeated, from which doubling starts. */
+static luhip_status make_seed(struct filling *f, luhip_error **error) {
+  f->seed = f->region.width < SEED_MOST ? f->region.width : SEED_MOST; /* both are multiples of the pattern */
+  f->block = staging_take(f->device, f->seed);
+  if (!f->block) return error_set(error, LUHIP_E_OOM, "fill: no pinned memory for %zu bytes", f->seed);
+  for (size_t i = 0; i < f->seed; i += f->size)
+    memcpy((char *)f->block->data + i, f->pattern, f->size);
+  return LUHIP_OK;
+}
+
+static luhip_status fill_locked(luhip_buffer *buffer, uint32_t slot, struct filling *f, luhip_error **error) {
+  luhip_status status = buffer_usable(buffer, f->device, "fill", error);
+  if (status || region_empty(&f->region)) return status;
+  if (!memset_serves(f, buffer->allocation)) status = make_seed(f, error);
+  if (status) return status;
+  struct op_use use;
+  struct command command = {.device = f->device, .uses = &use, .slot = slot};
+  command_use(&command, buffer->allocation, &f->region, USE_WRITE, NO_PARAM);
+  status = command_run(&command, enqueue, f, "fill", NULL, error);
+  command_close(&command);
+  if (f->block) {
+    marks_read(&f->block->marks, slot, f->device->slots[slot].tail);
+    pinned_give(&f->device->pinned, f->block);
+  }
+  return status;
+}
+
+luhip_status luhip_fill(luhip_buffer *buffer, luhip_stream *stream, const void *value, luhip_error **error) {
+  struct filling f = {.device = buffer->device, .size = luhip_dtype_bytes(buffer->layout.dtype)};
+  memcpy(f.pattern, value, f.size);
+  shorten(&f);
+  luhip_status status = layout_region(&buffer->layout, "fill", &f.region, error);
+  uint32_t slot;
+  if (!status) status = transfer_enter(f.device, stream, &slot, error);
+  if (status) return status;
+  status = fill_locked(buffer, slot, &f, error);
+  device_leave(f.device);
+  return status;
+}

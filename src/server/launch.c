@@ -1,0 +1,401 @@
+/*
+ * launch.c - launches, in the order of D1 to D10.
+ *
+ * A launch is checked first, without the lock and without touching the device: arguments against the kernel's own
+ * parameters, geometry against the device's limits. What is wrong there is the caller's and returned. From then on
+ * whatever fails is the work's: it claims the buffers that would have been written, and the launch returns OK.
+ */
+#include "memory/layout.h"
+#include "server/command.h"
+#include "server/future.h"
+#include "server/program.h"
+#include "server/transfer.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_TOUCHES = 32, MAX_USES = LUHIP_MAX_ARGS + MAX_TOUCHES, PACKED_BYTES = 4096 };
+
+/* What a bound launcher knows before the arguments come. */
+struct geometry {
+  uint32_t grid[3], block[3], shared;
+  luhip_buffer *grid_buffer; /* NULL: grid holds */
+  luhip_buffer *const *touches;
+  size_t ntouches;
+};
+
+/* One launch under way. */
+struct launching {
+  luhip_device *device;
+  luhip_kernel *kernel;
+  const struct geometry *geometry;
+  uint32_t grid[3];
+  unsigned char *packed;
+  const struct kernel_use *arguments;
+  size_t narguments;
+};
+
+/* ---- D3: geometry -------------------------------------------------------------------------------------------- */
+
+static const char axes[] = "xyz";
+
+static luhip_status check_grid(const luhip_kernel *kernel, const int64_t grid[3], luhip_error **error) {
+  const luhip_device_info *info = &kernel->program->device->info;
+  for (int i = 0; i < 3; i++) {
+    if (grid[i] >= 0 && grid[i] <= info->max_grid[i]) continue;
+    return error_set(error, LUHIP_E_LIMITS, "kernel '%s': grid %c is %" PRId64 ", 0 to %" PRId64 " are possible on %s",
+                     luhip_kernel_name(kernel), axes[i], grid[i], info->max_grid[i], info->id);
+  }
+  return LUHIP_OK;
+}
+
+static luhip_status check_block(const luhip_kernel *kernel, const int64_t block[3], luhip_error **error) {
+  const luhip_device_info *info = &kernel->program->device->info;
+  for (int i = 0; i < 3; i++) {
+    if (block[i] >= 1 && block[i] <= info->max_block[i]) continue;
+    return error_set(error, LUHIP_E_LIMITS, "kernel '%s': block %c is %" PRId64 ", 1 to %d are possible on %s",
+                     luhip_kernel_name(kernel), axes[i], block[i], info->max_block[i], info->id);
+  }
+  int most = kernel->info.max_threads < info->max_threads ? kernel->info.max_threads : info->max_threads;
+  int64_t threads = block[0] * block[1] * block[2];
+  if (threads <= most) return LUHIP_OK;
+  return error_set(error, LUHIP_E_LIMITS,
+                   "kernel '%s': a block of %" PRId64 " x %" PRId64 " x %" PRId64 " is %" PRId64
+                   " threads, at most %d are possible for it on %s",
+                   luhip_kernel_name(kernel), block[0], block[1], block[2], threads, most, info->id);
+}
+
+static luhip_status check_shared(const luhip_kernel *kernel, int64_t shared, luhip_error **error) {
+  const luhip_device_info *info = &kernel->program->device->info;
+  size_t fixed = kernel->info.shared_bytes;
+  if (shared >= 0 && fixed <= info->shared_bytes && (uint64_t)shared <= info->shared_bytes - fixed) return LUHIP_OK;
+  return error_set(error, LUHIP_E_LIMITS,
+                   "kernel '%s': shared memory is %zu bytes of its own and %" PRId64
+                   " dynamic, at most %zu together are possible on %s",
+                   luhip_kernel_name(kernel), fixed, shared, info->shared_bytes, info->id);
+}
+
+/* A grid buffer holds three u32, in a row. Whether it was freed is looked at with the lock. */
+static luhip_status check_grid_buffer(const luhip_kernel *kernel, const luhip_buffer *buffer, luhip_error **error) {
+  const luhip_layout *layout = &buffer->layout;
+  if (layout->dtype == LUHIP_U32 && layout->count == 3 && buffer->contiguous) return LUHIP_OK;
+  char text[128];
+  layout_describe(layout, text, sizeof text);
+  return error_set(error, LUHIP_E_TYPE, "kernel '%s': a grid from a buffer is u32[3], contiguous, not %s%s",
+                   luhip_kernel_name(kernel), text, buffer->contiguous ? "" : " with strides");
+}
+
+static luhip_status check_geometry(const luhip_kernel *kernel, const luhip_launch_config *config, struct geometry *out,
+                                   luhip_error **error) {
+  luhip_status status = check_block(kernel, config->block, error);
+  if (!status) status = check_shared(kernel, config->shared, error);
+  if (!status && config->grid_buffer) status = check_grid_buffer(kernel, config->grid_buffer, error);
+  if (!status && !config->grid_buffer) status = check_grid(kernel, config->grid, error);
+  if (!status && config->ntouches > MAX_TOUCHES) {
+    status = error_set(error, LUHIP_E_ARGUMENT, "kernel '%s': %zu buffers are touched, at most %d can be",
+                       luhip_kernel_name(kernel), config->ntouches, MAX_TOUCHES);
+  }
+  if (status) return status;
+  *out = (struct geometry){.shared = (uint32_t)config->shared,
+                           .grid_buffer = config->grid_buffer,
+                           .touches = config->touches,
+                           .ntouches = config->ntouches};
+  for (int i = 0; i < 3; i++) {
+    out->block[i] = (uint32_t)config->block[i];
+    out->grid[i] = config->grid_buffer ? 0 : (uint32_t)config->grid[i];
+  }
+  return LUHIP_OK;
+}
+
+/* ---- D3: buffers, with the lock ------------------------------------------------------------------------------ */
+
+static luhip_status argument_unusable(const struct launching *l, const struct kernel_use *argument,
+                                      luhip_error **error) {
+  char what[256];
+  kernel_describe_param(l->kernel->signature, argument->param, what, sizeof what);
+  return buffer_usable(argument->buffer, l->device, what, error);
+}
+
+static luhip_status check_buffers(const struct launching *l, luhip_error **error) {
+  for (size_t i = 0; i < l->narguments; i++) {
+    const luhip_buffer *buffer = l->arguments[i].buffer;
+    if (buffer->device == l->device && buffer->allocation) continue;
+    return argument_unusable(l, &l->arguments[i], error);
+  }
+  const struct geometry *geometry = l->geometry;
+  luhip_status status = LUHIP_OK;
+  if (geometry->grid_buffer) status = buffer_usable(geometry->grid_buffer, l->device, "the grid", error);
+  for (size_t i = 0; i < geometry->ntouches && !status; i++)
+    status = buffer_usable(geometry->touches[i], l->device, "a touched buffer", error);
+  return status;
+}
+
+/* ---- D5: a grid from a buffer -------------------------------------------------------------------------------- */
+
+/* Reads the three numbers; the lock is dropped while waiting. */
+static luhip_status read_grid(struct launching *l, uint32_t slot, int64_t grid[3], luhip_error **error) {
+  luhip_buffer *buffer = l->geometry->grid_buffer;
+  luhip_future *future;
+  luhip_status status = read_start(l->device, slot, &buffer, 1, &future, error);
+  if (status) return status;
+  struct waiting waiting = waiting_start(NULL);
+  status = wait_position(l->device, slot, future->position, &waiting, error);
+  if (!status) {
+    faults_take(l->device);
+    status = future_finish(future, error);
+  }
+  const uint32_t *numbers = luhip_array_data(luhip_future_array(future, 0));
+  for (int i = 0; i < 3 && !status; i++)
+    grid[i] = numbers[i];
+  future_release_locked(future);
+  return status;
+}
+
+static luhip_status resolve_grid(struct launching *l, uint32_t slot, luhip_error **error) {
+  memcpy(l->grid, l->geometry->grid, sizeof l->grid);
+  if (!l->geometry->grid_buffer) return LUHIP_OK;
+  int64_t grid[3] = {0};
+  luhip_status status = read_grid(l, slot, grid, error);
+  if (!status) status = check_grid(l->kernel, grid, error);
+  for (int i = 0; i < 3 && !status; i++)
+    l->grid[i] = (uint32_t)grid[i];
+  return status;
+}
+
+static bool nothing_to_do(const struct launching *l) {
+  return !l->grid[0] || !l->grid[1] || !l->grid[2];
+}
+
+/* ---- D7: skipping -------------------------------------------------------------------------------------------- */
+
+static void name_use(const struct launching *l, const struct op_use *use, char *text, size_t len) {
+  if (use->param == NO_PARAM) {
+    snprintf(text, len, "a touched buffer");
+    return;
+  }
+  const char *name = l->kernel->signature->params[use->param].shown.name;
+  if (*name) {
+    snprintf(text, len, "'%s'", name);
+  } else {
+    snprintf(text, len, "argument %u", use->param + 1u);
+  }
+}
+
+/* Lists the uses that `wanted` picks, by name into text and by allocation into ids. */
+static unsigned list_uses(const struct launching *l, const struct command *command,
+                          bool (*wanted)(const struct op_use *), char *text, size_t len, uint64_t ids[SKIP_IDS]) {
+  unsigned count = 0;
+  size_t at = 0;
+  *text = '\0';
+  for (uint32_t i = 0; i < command->nuses; i++) {
+    const struct op_use *use = &command->uses[i];
+    if (!wanted(use)) continue;
+    char name[128];
+    name_use(l, use, name, sizeof name);
+    if (at < len) at += (size_t)snprintf(text + at, len - at, "%s%s", count ? ", " : "", name);
+    if (count < SKIP_IDS) ids[count] = use->allocation->id;
+    count++;
+  }
+  return count < SKIP_IDS ? count : SKIP_IDS;
+}
+
+static bool is_stale(const struct op_use *use) {
+  return (use->access & USE_READ) && claims_meet(&use->allocation->claims, &use->region);
+}
+
+static bool is_written(const struct op_use *use) {
+  return use->access & USE_WRITE;
+}
+
+static void skip(const struct launching *l, struct command *command, const struct failure_set *set) {
+  char stale[256], written[256], text[768];
+  struct skip record = {0};
+  record.nneeded = list_uses(l, command, is_stale, stale, sizeof stale, record.needed);
+  record.nwritten = list_uses(l, command, is_written, written, sizeof written, record.written);
+  snprintf(text, sizeof text,
+           "kernel '%s' was skipped, since what it reads from %s is stale; %s %s not written (write %s again, or declare "
+           "it out if it is only written)",
+           luhip_kernel_name(l->kernel), stale, *written ? written : "nothing", record.nwritten > 1 ? "were" : "was",
+           stale);
+  failure_set_skip(set, text, &record);
+  struct failure *failure = failure_of_set(&l->device->failures, set);
+  command_failed(command, failure);
+  failure_release(failure);
+}
+
+/* The launch cannot run, for a reason that is no claim yet. */
+static void fail(const struct launching *l, struct command *command, luhip_error *error) {
+  struct failure *failure = failure_new(&l->device->failures, error);
+  command_failed(command, failure);
+  failure_release(failure);
+}
+
+/* ---- D8: enqueueing ------------------------------------------------------------------------------------------ */
+
+static void collect_uses(const struct launching *l, struct command *command) {
+  for (size_t i = 0; i < l->narguments; i++) {
+    const struct kernel_use *argument = &l->arguments[i];
+    struct region region = buffer_span(argument->buffer);
+    command_use(command, argument->buffer->allocation, &region, argument->access, argument->param);
+  }
+  for (size_t i = 0; i < l->geometry->ntouches; i++) {
+    struct region region = buffer_reach(l->geometry->touches[i]);
+    command_use(command, l->geometry->touches[i]->allocation, &region, USE_READ | USE_WRITE, NO_PARAM);
+  }
+}
+
+/* Addresses are known now: the first uses of the command are the arguments, in their order. */
+static void fill_addresses(const struct launching *l, const struct command *command) {
+  for (size_t i = 0; i < l->narguments; i++) {
+    const struct op_use *use = &command->uses[i];
+    char *address = use->allocation->address;
+    if (address) address += use->region.offset;
+    memcpy(l->packed + l->arguments[i].offset, &address, sizeof address);
+  }
+}
+
+static hip_error_t enqueue(const struct launching *l, uint32_t slot, uint64_t sequence) {
+  const struct hip_api *api = l->device->api;
+  const struct kernel_signature *signature = l->kernel->signature;
+  const uint32_t *grid = l->grid, *block = l->geometry->block;
+  void *params[LUHIP_MAX_ARGS];
+  for (size_t i = 0; i < signature->nparams; i++)
+    params[i] = l->packed + signature->params[i].offset;
+  if (api->hipxLaunchTag) api->hipxLaunchTag(sequence);
+  return api->hipModuleLaunchKernel(l->kernel->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                                    l->geometry->shared, l->device->slots[slot].handle, params, NULL);
+}
+
+static void run_command(const struct launching *l, struct command *command) {
+  uint64_t sequence = next_sequence();
+  fill_addresses(l, command);
+  hip_error_t rc = enqueue(l, command->slot, sequence);
+  if (rc == hip_Success) {
+    command_done(command, sequence, NULL);
+    return;
+  }
+  device_poison(l->device, rc);
+  fail(l, command, driver_error(rc, LUHIP_E_LAUNCH, "launch of kernel '%s'", luhip_kernel_name(l->kernel)));
+}
+
+/* D7 and D8. */
+static void carry_out(const struct launching *l, struct command *command) {
+  struct failure_set set = {0};
+  struct failure *failure = NULL;
+  for (bool last = false;; last = true) {
+    if (command_tainted(command, &set)) {
+      skip(l, command, &set);
+      break;
+    }
+    enum command_state state = command_prepare(command, last, &failure);
+    if (state == COMMAND_AGAIN) continue;
+    if (state == COMMAND_READY) run_command(l, command);
+    if (state == COMMAND_FAILED) command_failed(command, failure);
+    break;
+  }
+  failure_release(failure);
+  failure_set_free(&set);
+}
+
+/* ---- the launch ---------------------------------------------------------------------------------------------- */
+
+static luhip_status launch_locked(struct launching *l, uint32_t slot, luhip_error **error) {
+  faults_take(l->device);
+  luhip_error *grid_error = NULL;
+  luhip_status grid_status = resolve_grid(l, slot, &grid_error);
+  luhip_status status = l->geometry->grid_buffer ? check_buffers(l, error) : LUHIP_OK; /* the lock was dropped */
+  if (status || (!grid_status && nothing_to_do(l))) {
+    luhip_error_release(grid_error);
+    return status;
+  }
+  struct op_use uses[MAX_USES];
+  struct command command = {.device = l->device, .uses = uses, .slot = slot, .keep = {.kernel = l->kernel}};
+  collect_uses(l, &command);
+  if (grid_status) {
+    fail(l, &command, grid_error);
+  } else {
+    carry_out(l, &command);
+  }
+  command_close(&command);
+  return LUHIP_OK;
+}
+
+static luhip_status launch_run(luhip_kernel *kernel, const struct geometry *geometry, luhip_stream *stream, bool dry,
+                               const luhip_arg *args, size_t nargs, luhip_error **error) {
+  luhip_device *device = kernel->program->device;
+  alignas(16) unsigned char packed[PACKED_BYTES];
+  struct kernel_use arguments[LUHIP_MAX_ARGS];
+  struct launching l = {
+      .device = device, .kernel = kernel, .geometry = geometry, .packed = packed, .arguments = arguments};
+  luhip_status status = device_enter(device, error);
+  if (status) return status;
+  uint32_t slot;
+  status = slot_of(device, stream, &slot, error);
+  if (!status && !dry) status = device_sound(device, error);
+  if (!status && !dry) status = slot_throttle(device, slot, error); /* may drop the lock: before buffers are looked at */
+  if (!status) status = kernel_pack(kernel->signature, args, nargs, packed, arguments, &l.narguments, error);
+  if (!status) status = check_buffers(&l, error);
+  if (!status && !dry) status = launch_locked(&l, slot, error);
+  device_leave(device);
+  return status;
+}
+
+luhip_status luhip_launch(luhip_kernel *kernel, const luhip_launch_config *config, const luhip_arg *args, size_t nargs,
+                          luhip_error **error) {
+  struct geometry geometry;
+  luhip_status status = check_geometry(kernel, config, &geometry, error);
+  if (status) return status;
+  return launch_run(kernel, &geometry, config->stream, config->dry, args, nargs, error);
+}
+
+/* ---- bound launchers ----------------------------------------------------------------------------------------- */
+
+struct luhip_launcher {
+  luhip_kernel *kernel;
+  luhip_stream *stream; /* NULL: given at each run */
+  bool dry;
+  struct geometry geometry;
+  luhip_buffer *touches[]; /* retained */
+};
+
+luhip_status luhip_bind(luhip_kernel *kernel, const luhip_launch_config *config, luhip_launcher **out,
+                        luhip_error **error) {
+  struct geometry geometry;
+  luhip_status status = check_geometry(kernel, config, &geometry, error);
+  if (status) return status;
+  luhip_launcher *launcher = malloc(sizeof *launcher + config->ntouches * sizeof launcher->touches[0]);
+  if (!launcher) return error_set(error, LUHIP_E_MEMORY, "the host has no memory for a launcher");
+  *launcher = (luhip_launcher){.kernel = luhip_kernel_retain(kernel),
+                               .stream = luhip_stream_retain(config->stream),
+                               .dry = config->dry,
+                               .geometry = geometry};
+  luhip_buffer_retain(geometry.grid_buffer);
+  for (size_t i = 0; i < geometry.ntouches; i++)
+    launcher->touches[i] = luhip_buffer_retain(config->touches[i]);
+  launcher->geometry.touches = launcher->touches;
+  *out = launcher;
+  return LUHIP_OK;
+}
+
+luhip_status luhip_launcher_run(luhip_launcher *launcher, luhip_stream *stream, bool dry, const luhip_arg *args,
+                                size_t nargs, luhip_error **error) {
+  return launch_run(launcher->kernel, &launcher->geometry, launcher->stream ? launcher->stream : stream,
+                    dry || launcher->dry, args, nargs, error);
+}
+
+void luhip_launcher_release(luhip_launcher *launcher) {
+  if (!launcher) return;
+  for (size_t i = 0; i < launcher->geometry.ntouches; i++)
+    luhip_buffer_release(launcher->touches[i]);
+  luhip_buffer_release(launcher->geometry.grid_buffer);
+  luhip_stream_release(launcher->stream);
+  luhip_kernel_release(launcher->kernel);
+  free(launcher);
+}
+
+luhip_kernel *luhip_launcher_kernel(luhip_launcher *launcher) {
+  return launcher->kernel;
+}

@@ -1,0 +1,39 @@
+/*
+ * order.c - order across streams, made on the device (B2).
+ *
+ * What an operation must come after is in the marks of the memory it uses. Nothing is done for marks of its own
+ * slot, for those that have passed, and for those its slot was already made to wait for; otherwise the slot
+ * waits for one marker of the other slot, at the mark or after it.
+ */
+#include "server/server.h"
+
+static bool already_after(luhip_device *device, uint32_t slot, struct mark mark) {
+  return mark.slot == slot || mark.position <= device->slots[mark.slot].passed ||
+         (slot < SLOTS && mark.position <= device->slots[slot].waited[mark.slot]);
+}
+
+static hip_error_t order_after_mark(luhip_device *device, uint32_t index, struct mark mark) {
+  if (already_after(device, index, mark)) return hip_Success;
+  struct slot *slot = &device->slots[index];
+  struct marker *marker;
+  hip_error_t rc = slot_marker(device, mark.slot, mark.position, &marker);
+  if (rc == hip_Success) rc = device->api->hipStreamWaitEvent(slot->handle, marker->event, 0);
+  if (rc == hip_Success) slot->waited[mark.slot] = marker->position;
+  return rc;
+}
+
+hip_error_t order_after(luhip_device *device, uint32_t slot, const struct marks *marks, bool write) {
+  hip_error_t rc = order_after_mark(device, slot, marks->writer);
+  for (uint32_t i = 0; write && i < marks->nreaders && rc == hip_Success; i++)
+    rc = order_after_mark(device, slot, marks_readers(marks)[i]);
+  return rc;
+}
+
+bool order_passed(void *user, const struct marks *marks) {
+  const struct order_view *view = user;
+  if (!already_after(view->device, view->slot, marks->writer)) return false;
+  for (uint32_t i = 0; i < marks->nreaders; i++) {
+    if (!already_after(view->device, view->slot, marks_readers(marks)[i])) return false;
+  }
+  return true;
+}

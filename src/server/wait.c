@@ -1,0 +1,130 @@
+/*
+ * wait.c - how the host waits for the device.
+ *
+ * Every wait is for a position of a slot. A marker at or after it is found or recorded, the lock is dropped, and
+ * its event is asked: without pause at first, yielding the processor next, then asleep for an eighth of the time
+ * already waited, at most 1 ms. The host program is asked about every millisecond whether it wants to go on.
+ * A closing device ends the waits of others (B7).
+ */
+#include "server/server.h"
+
+#include <sched.h>
+#include <time.h>
+
+static const double SPIN_MS = 0.02, POLL_MS = 0.1, SLEEP_LEAST_MS = 0.02, SLEEP_MOST_MS = 1, ASK_MS = 1;
+
+double clock_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+struct waiting waiting_start(const luhip_wait *wait) {
+  double now = clock_ms();
+  return (struct waiting){.wait = wait, .start_ms = now, .asked_ms = now};
+}
+
+static inline void pause_processor(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+static void rest(double waited_ms) {
+  if (waited_ms < SPIN_MS) {
+    for (int i = 0; i < 16; i++)
+      pause_processor();
+  } else if (waited_ms < POLL_MS) {
+    sched_yield();
+  } else {
+    double ms = waited_ms / 8;
+    if (ms < SLEEP_LEAST_MS) ms = SLEEP_LEAST_MS;
+    if (ms > SLEEP_MOST_MS) ms = SLEEP_MOST_MS;
+    struct timespec nap = {.tv_nsec = (long)(ms * 1e6)};
+    nanosleep(&nap, NULL);
+  }
+}
+
+static luhip_status may_go_on(luhip_device *device, struct waiting *waiting, double now, luhip_error **error) {
+  if (!waiting->closing && device_closing(device)) {
+    return error_set(error, LUHIP_E_FREED, "device %s was closed during the wait", device->info.id);
+  }
+  const luhip_wait *wait = waiting->wait;
+  if (!wait) return LUHIP_OK;
+  if (wait->interrupted && now - waiting->asked_ms >= ASK_MS) {
+    waiting->asked_ms = now;
+    if (wait->interrupted(wait->user)) return error_set(error, LUHIP_E_INTERRUPTED, "the wait was interrupted");
+  }
+  if (wait->timeout_ms > 0 && now - waiting->start_ms >= wait->timeout_ms) {
+    return error_set(error, LUHIP_E_TIMEOUT, "the device was not done after %g ms", wait->timeout_ms);
+  }
+  return LUHIP_OK;
+}
+
+/* Without the lock: until the event has passed (rc hip_Success), broke (another rc) or the wait ends (status). */
+static luhip_status poll_event(luhip_device *device, hip_event_t event, struct waiting *waiting, hip_error_t *rc,
+                               luhip_error **error) {
+  double start = clock_ms();
+  for (;;) {
+    *rc = device->api->hipEventQuery(event);
+    if (*rc != hip_ErrorNotReady) return LUHIP_OK;
+    double now = clock_ms();
+    luhip_status status = may_go_on(device, waiting, now, error);
+    if (status) return status;
+    rest(now - start);
+  }
+}
+
+static luhip_status broken(luhip_device *device, hip_error_t rc, luhip_error **error) {
+  device_poison(device, rc);
+  return error_give(error, driver_error(rc, LUHIP_E_DRIVER, "waiting for device %s", device->info.id));
+}
+
+luhip_status wait_event(luhip_device *device, hip_event_t event, struct waiting *waiting, luhip_error **error) {
+  hip_error_t rc;
+  device_drop(device);
+  luhip_status status = poll_event(device, event, waiting, &rc, error);
+  device_retake(device);
+  if (status || rc == hip_Success) return status;
+  return broken(device, rc, error);
+}
+
+luhip_status wait_position(luhip_device *device, uint32_t slot, uint64_t position, struct waiting *waiting,
+                           luhip_error **error) {
+  if (position <= device->slots[slot].passed) return LUHIP_OK;
+  struct marker *marker;
+  hip_error_t rc = slot_marker(device, slot, position, &marker);
+  if (rc != hip_Success) return broken(device, rc, error);
+  uint64_t reached = marker->position;
+  marker->waiters++;
+  luhip_status status = wait_event(device, marker->event, waiting, error);
+  marker_release(device, marker);
+  if (!status) slot_advance(device, slot, reached);
+  return status;
+}
+
+luhip_status wait_marks(luhip_device *device, const struct marks *marks, struct waiting *waiting, luhip_error **error) {
+  struct mark list[SLOTS + 1]; /* a copy: the marks may change while the lock is dropped */
+  uint32_t count = 0;
+  list[count++] = marks->writer;
+  for (uint32_t i = 0; i < marks->nreaders && count <= SLOTS; i++)
+    list[count++] = marks_readers(marks)[i];
+  for (uint32_t i = 0; i < count; i++) {
+    luhip_status status = wait_position(device, list[i].slot, list[i].position, waiting, error);
+    if (status) return status;
+  }
+  return LUHIP_OK;
+}
+
+luhip_status wait_all(luhip_device *device, struct waiting *waiting, luhip_error **error) {
+  uint64_t tails[SLOTS];
+  for (uint32_t i = 0; i < SLOTS; i++)
+    tails[i] = device->slots[i].tail;
+  for (uint32_t i = 0; i < SLOTS; i++) {
+    luhip_status status = wait_position(device, i, tails[i], waiting, error);
+    if (status) return status;
+  }
+  return LUHIP_OK;
+}
