@@ -211,12 +211,12 @@ static bool is_written(const struct op_use *use) {
 }
 
 static void skip(const struct launching *l, struct command *command, const struct failure_set *set) {
-  char stale[256], written[256], text[768];
+  char stale[256], written[256], text[1280];
   struct skip record = {0};
   record.nneeded = list_uses(l, command, is_stale, stale, sizeof stale, record.needed);
   record.nwritten = list_uses(l, command, is_written, written, sizeof written, record.written);
   snprintf(text, sizeof text,
-           "kernel '%s' was skipped, since what it reads from %s is stale; %s %s not written (write %s again, or declare "
+           "kernel '%.200s' was skipped, since what it reads from %s is stale; %s %s not written (write %s again, or declare "
            "it out if it is only written)",
            luhip_kernel_name(l->kernel), stale, *written ? written : "nothing", record.nwritten > 1 ? "were" : "was",
            stale);
