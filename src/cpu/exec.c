@@ -157,6 +157,7 @@ static void set_up(struct worker *worker, struct fiber_launch *launch) {
   memcpy(block->shown.block, ask->block, sizeof ask->block);
   block->threads = ask->block[0] * ask->block[1] * ask->block[2];
   block->warp_shift = ask->warp == 64 ? 6 : 5;
+  block->lane_mask = ask->warp == 64 ? 63 : 31;
   block->checked = worker->tracing = ask->checked;
   worker->launch = launch;
   worker->run = ask->checked ? ask->kernel->trace : ask->kernel->run;

@@ -10,6 +10,19 @@
 
 #include "cpu/fiber.h"
 
+/* The stack of a fiber whose turn is near: by then it is in the first-level cache, which cannot hold them all. */
+#if defined(CPU_CONTEXT_SLOW)
+#define FIBER_PREFETCH(fiber) ((void)(fiber))
+#else
+#define FIBER_PREFETCH(fiber)                                                                                          \
+  do {                                                                                                                 \
+    const char *stack_ = (fiber)->context.sp;                                                                          \
+    __builtin_prefetch(stack_);                                                                                        \
+    __builtin_prefetch(stack_ + 64);                                                                                   \
+    __builtin_prefetch(stack_ + 128);                                                                                  \
+  } while (0)
+#endif
+
 FIBER_INLINE struct worker *worker_of(struct fiber_block *block) { return FIBER_WORKER(block); }
 FIBER_INLINE struct fiber_block *block_of(struct luhip_cpu_block *shown) { return (struct fiber_block *)(void *)shown; }
 
@@ -46,47 +59,62 @@ FIBER_INLINE struct context *resume(struct fiber_block *block, struct fiber *fib
   return &fiber->context;
 }
 
-/* Who goes on when the current thread cannot: the first fiber after `thread` in the ring that runs, or a new thread. There is one
-   or the other, by the invariants. */
+/* Can a fiber run? */
+FIBER_INLINE bool runs(const struct fiber_block *block, uint32_t thread) {
+  const struct fiber_warp *warp = &block->warps[thread >> block->warp_shift];
+  return block->fibers[thread].wait < block->epoch && !(warp->waiting >> (thread & block->lane_mask) & 1);
+}
+
+/* How many fibers can? */
+FIBER_INLINE uint32_t count_running(const struct fiber_block *block) {
+  uint32_t running = block->live - block->arrived;
+  if (!block->asking) return running;
+  for (uint32_t i = 0; i <= (block->threads - 1) >> block->warp_shift; i++)
+    running -= (uint32_t)__builtin_popcountll(block->warps[i].waiting);
+  return running;
+}
+
+/* Who goes on when the current thread cannot: from `thread` on the first fiber in the ring that can run, or a new thread.
+   There is one or the other, by the invariants. */
 FIBER_CODE static struct context *choose(struct fiber_block *block, uint32_t thread) {
-  if (block->live == block->arrived + block->ops) return start_next(block);
-  struct fiber *fiber = &block->fibers[thread];
-  while (fiber->wait >= block->epoch) fiber = &block->fibers[fiber->next];
-  return resume(block, fiber);
+  if (count_running(block) == 0) return start_next(block);
+  while (!runs(block, thread)) thread = block->fibers[thread].next;
+  return resume(block, &block->fibers[thread]);
 }
 
 /* ---- warps --------------------------------------------------------------------------------------------------------- */
 
-/* Lets the lanes go that wait where the lowest waiting lane waits, with their results. */
-FIBER_CODE static void release_group(struct fiber_block *block, struct fiber_warp *warp, uint32_t first) {
-  uint64_t group = warp->waiting;
-  uint32_t lowest = first + (uint32_t)__builtin_ctzll(group);
-  const void *site = block->site[lowest];
-  if (warp->mixed) {
+/* All lanes of a group wait at the same site, so all ask for the same. */
+FIBER_INLINE void answer(struct fiber_warp *warp, uint64_t group) {
+  if (warp->ask[__builtin_ctzll(group)] == LUHIP_CPU_BALLOT) {
+    uint64_t ballot = 0;
     for (uint64_t rest = group; rest; rest &= rest - 1) {
-      if (block->site[first + (uint32_t)__builtin_ctzll(rest)] != site) group &= ~(rest & -rest);
+      if (warp->value[__builtin_ctzll(rest)]) ballot |= rest & -rest;
     }
-  }
-  uint64_t ballot = 0;
-  bool is_ballot = block->ask[lowest] == LUHIP_CPU_BALLOT;
-  if (is_ballot) {
-    for (uint64_t rest = group; rest; rest &= rest - 1) {
-      if (block->value[first + (uint32_t)__builtin_ctzll(rest)]) ballot |= rest & -rest;
-    }
+    for (uint64_t rest = group; rest; rest &= rest - 1) warp->result[__builtin_ctzll(rest)] = ballot;
+    return;
   }
   for (uint64_t rest = group; rest; rest &= rest - 1) {
-    uint32_t thread = first + (uint32_t)__builtin_ctzll(rest), source = block->ask[thread] & 63u;
-    block->result[thread] = is_ballot ? ballot : group >> source & 1 ? block->value[first + source] : 0;
-    block->fibers[thread].wait = 0;
+    uint32_t lane = (uint32_t)__builtin_ctzll(rest), source = warp->ask[lane] & 63u;
+    warp->result[lane] = group >> source & 1 ? warp->value[source] : 0;
   }
-  block->ops -= (uint32_t)__builtin_popcountll(group);
-  warp->waiting &= ~group;
-  if (!warp->waiting) return;
-  /* The next group's site becomes the first; whether there are more is found out then. */
-  warp->site = block->site[first + (uint32_t)__builtin_ctzll(warp->waiting)];
 }
 
-/* Releases a group if no lane of the warp runs but `leaving` (CPU_MAX_THREADS: none), which is about to stop. */
+/* Lets the lanes go that wait where the lowest waiting lane waits, with their results. */
+FIBER_CODE static void release_group(struct fiber_block *block, struct fiber_warp *warp) {
+  uint64_t group = warp->waiting;
+  if (warp->mixed) {
+    const void *site = warp->sites[__builtin_ctzll(group)];
+    for (uint64_t rest = group; rest; rest &= rest - 1) {
+      if (warp->sites[__builtin_ctzll(rest)] != site) group &= ~(rest & -rest);
+    }
+  }
+  answer(warp, group);
+  warp->waiting &= ~group;
+  if (!warp->waiting) block->asking--;
+}
+
+/* Releases a group if no lane of the warp can run but `leaving` (CPU_MAX_THREADS: none), which is about to stop. */
 FIBER_CODE static void settle(struct fiber_block *block, uint32_t index, uint32_t leaving) {
   struct fiber_warp *warp = &block->warps[index];
   uint32_t first = index << block->warp_shift;
@@ -96,48 +124,65 @@ FIBER_CODE static void settle(struct fiber_block *block, uint32_t index, uint32_
     if (thread >= block->next_start) return;
     if (thread != leaving && block->fibers[thread].wait < block->epoch) return;
   }
-  release_group(block, warp, first);
+  release_group(block, warp);
+}
+
+/* The lanes that wait do so at different sites: notes where. */
+FIBER_CODE static void mix(struct fiber_warp *warp, uint32_t lane, const void *site) {
+  if (!warp->mixed) {
+    for (uint64_t rest = warp->waiting; rest; rest &= rest - 1) warp->sites[__builtin_ctzll(rest)] = warp->site;
+    warp->mixed = true;
+  }
+  warp->sites[lane] = site;
+}
+
+/* After a lane has come to wait and others of its warp have not: who goes on; NULL when the lane itself can. */
+FIBER_CODE static struct context *after_asking(struct fiber_block *block, struct fiber_warp *warp, uint32_t thread) {
+  uint32_t index = thread >> block->warp_shift, first = index << block->warp_shift, lane = thread - first;
+  uint64_t rest = warp->live & ~warp->waiting, later = rest >> lane << lane; /* lane itself is not in rest */
+  if (rest) {
+    uint32_t next = first + (uint32_t)__builtin_ctzll(later ? later : rest);
+    if (next >= block->next_start) return start_next(block);
+    if (block->fibers[next].wait < block->epoch) return resume(block, &block->fibers[next]);
+  }
+  settle(block, index, CPU_MAX_THREADS);
+  return runs(block, thread) ? NULL : choose(block, thread);
 }
 
 FIBER_CODE static unsigned long long rt_warp(struct luhip_cpu_block *shown, unsigned long long value, unsigned ask) {
   struct fiber_block *block = block_of(shown);
   struct fiber *fiber = block->current;
-  uint32_t thread = (uint32_t)(fiber - block->fibers), index = thread >> block->warp_shift;
-  uint32_t first = index << block->warp_shift, lane = thread - first;
-  struct fiber_warp *warp = &block->warps[index];
+  uint32_t thread = (uint32_t)(fiber - block->fibers), lane = thread & block->lane_mask;
+  struct fiber_warp *warp = &block->warps[thread >> block->warp_shift];
   const void *site = __builtin_return_address(0);
 
-  block->value[thread] = value;
-  block->ask[thread] = (uint8_t)ask;
-  block->site[thread] = site;
+  warp->value[lane] = value;
+  warp->ask[lane] = (uint8_t)ask;
   if (!warp->waiting) {
     warp->site = site;
     warp->mixed = false;
-  } else if (warp->site != site) {
-    warp->mixed = true;
+    block->asking++;
+  } else if (__builtin_expect(warp->site != site || warp->mixed, 0)) {
+    mix(warp, lane, site);
   }
   warp->waiting |= UINT64_C(1) << lane;
-  fiber->wait = FIBER_WAIT_WARP;
-  block->ops++;
-
-  uint64_t rest = warp->live & ~warp->waiting;
-  if (!rest) {
-    release_group(block, warp, first);
-    if (fiber->wait == 0) return block->result[thread];
-    context_switch(&fiber->context, choose(block, thread));
-    return block->result[thread];
+  if (warp->waiting == warp->live && !warp->mixed) { /* the last to come */
+    answer(warp, warp->live);
+    warp->waiting = 0;
+    block->asking--;
+    return warp->result[lane];
   }
-  uint64_t later = rest >> lane << lane; /* lane itself is not in rest */
-  uint32_t next = first + (uint32_t)__builtin_ctzll(later ? later : rest);
-  if (next >= block->next_start) {
-    context_switch(&fiber->context, start_next(block));
-  } else if (block->fibers[next].wait < block->epoch) {
-    context_switch(&fiber->context, resume(block, &block->fibers[next]));
+  struct fiber *next = fiber + 1;
+  struct context *to;
+  if (__builtin_expect((warp->live & ~warp->waiting) >> lane & 2 && thread + 1 < block->next_start &&
+                           next->wait < block->epoch, 1)) {
+    FIBER_PREFETCH(next + 1);
+    to = resume(block, next);
   } else {
-    settle(block, index, CPU_MAX_THREADS);
-    if (fiber->wait != 0) context_switch(&fiber->context, choose(block, thread));
+    to = after_asking(block, warp, thread);
   }
-  return block->result[thread];
+  if (to) context_switch(&fiber->context, to);
+  return warp->result[lane];
 }
 
 /* ---- the block's barrier -------------------------------------------------------------------------------------------- */
@@ -158,12 +203,12 @@ FIBER_CODE static void before_barrier(struct fiber_block *block, struct fiber *f
     if (block->barrier_site != site)
       fail(worker_of(block), HIP_FAULT_BARRIER, "threads of one block wait at different barriers");
   }
-  if (block->ops) settle(block, thread >> block->warp_shift, thread);
+  if (block->asking) settle(block, thread >> block->warp_shift, thread);
 }
 
 FIBER_INLINE void wait_at_barrier(struct fiber_block *block, const void *site) {
   struct fiber *fiber = block->current;
-  if (__builtin_expect(block->ops != 0 || block->checked, 0)) before_barrier(block, fiber, site);
+  if (__builtin_expect(block->asking != 0 || block->checked, 0)) before_barrier(block, fiber, site);
   if (block->arrived + 1 == block->expected) {
     release_barrier(block);
     return;
@@ -171,7 +216,8 @@ FIBER_INLINE void wait_at_barrier(struct fiber_block *block, const void *site) {
   block->arrived++;
   fiber->wait = block->epoch;
   struct fiber *next = &block->fibers[fiber->next];
-  if (__builtin_expect(next->wait < block->epoch, 1))
+  FIBER_PREFETCH(&block->fibers[next->next]);
+  if (__builtin_expect(next->wait < block->epoch && block->asking == 0, 1))
     context_switch(&fiber->context, resume(block, next));
   else
     context_switch(&fiber->context, choose(block, fiber->next));
@@ -193,7 +239,7 @@ FIBER_CODE static void rt_yield(struct luhip_cpu_block *shown) {
   struct fiber *fiber = block->current;
   if (block->next_start < block->threads)
     context_switch(&fiber->context, start_next(block));
-  else if (block->live > block->arrived + block->ops + 1)
+  else if (count_running(block) > 1)
     context_switch(&fiber->context, choose(block, fiber->next));
 }
 
@@ -209,7 +255,7 @@ FIBER_CODE static void begin_fibers(struct fiber_block *block) {
     warp->waiting = 0;
   }
   block->epoch = 1;
-  block->arrived = block->ops = block->live = block->votes = block->next_start = 0;
+  block->arrived = block->asking = block->live = block->votes = block->next_start = 0;
   block->expected = UINT32_MAX;
   block->fibers_used = true;
 }
@@ -285,7 +331,7 @@ FIBER_CODE static uint32_t thread_ended(struct worker *worker) {
     }
     if (block->arrived == block->live) release_barrier(block);
   }
-  if (block->live == block->arrived + block->ops) return block->next_start;
+  if (count_running(block) == 0) return block->next_start;
   uint32_t next = fiber ? fiber->next : block->first;
   fiber_stack_give(worker, worker->carrier);
   context_switch(&worker->paused, choose(block, next));

@@ -9,8 +9,8 @@
  * promoted: the carrier becomes its fiber, and the next thread starts on a new carrier. A fiber waits for the
  * block's barrier, or for its warp; or it runs. Invariants:
  *   - threads start in order: all below `next_start` have started, and those of them with no fiber have ended;
- *   - a fiber f runs when f->wait < epoch; waits at the barrier when f->wait == epoch; in its warp at WAIT_WARP;
- *   - live == arrived (at the barrier) + ops (in warp operations) + those that run;
+ *   - a fiber waits at the barrier when its `wait` is the epoch, and in a warp operation when its bit in the warp's
+ *     `waiting` is set; otherwise it can run. `arrived` and `asking` count the first and the warps with any of the second;
  *   - expected is `live` once all threads have started, and more than `live` before;
  *   - in a warp where some lanes wait in an operation, some other lane can still run, or has not started: whoever takes
  *     the last such lane away releases a group (settle);
@@ -30,28 +30,30 @@
 
 enum { FIBER_STACK_BYTES = 64 * 1024, FIBER_GUARD_BYTES = 4096, FIBER_STACKS = CPU_MAX_THREADS + 2 };
 
-/* wait of a fiber in a warp operation: greater than any epoch. */
-#define FIBER_WAIT_WARP UINT32_MAX
-
 struct fiber {
   struct context context; /* valid while it does not run */
-  uint32_t wait;
+  uint32_t wait;          /* the epoch in which it last came to the barrier */
   uint16_t next, prev; /* threads, in the ring */
 };
 
 struct fiber_warp {
   uint64_t live;    /* lanes that have not ended, started or not */
   uint64_t waiting; /* lanes in a warp operation */
-  const void *site; /* of the first of them */
-  bool mixed;       /* not all of them wait there */
+  const void *site; /* where they wait, unless it is mixed: then each has its own */
+  bool mixed;
+  /* What each waiting lane brings and asks for, and what it gets. */
+  uint8_t ask[64];
+  uint64_t value[64], result[64];
+  const void *sites[64];
 };
 
 struct fiber_block {
   struct luhip_cpu_block shown; /* first: a kernel's pointer to its block is one to this */
   uint32_t threads;
   uint32_t warp_shift;   /* log2 of the warp's size */
+  uint32_t lane_mask;    /* the warp's size - 1 */
   struct fiber *current; /* NULL: on the carrier, not promoted */
-  uint32_t epoch, arrived, expected, ops, live, next_start;
+  uint32_t epoch, arrived, expected, asking, live, next_start;
   uint32_t first; /* any fiber, when live > 0: the ring begins here */
   bool fibers_used; /* has any thread of this block been promoted? */
   bool checked;
@@ -61,10 +63,6 @@ struct fiber_block {
   struct fiber_warp warps[CPU_MAX_THREADS / 32];
   struct fiber fibers[CPU_MAX_THREADS];
   uint16_t stack_of[CPU_MAX_THREADS];
-  /* Warp operations: what each waiting lane brings, where it waits, and what it gets. */
-  uint64_t value[CPU_MAX_THREADS], result[CPU_MAX_THREADS];
-  const void *site[CPU_MAX_THREADS];
-  uint8_t ask[CPU_MAX_THREADS];
 };
 
 /* Why the worker's own stack goes on. */

@@ -116,12 +116,12 @@ __attribute__((optnone)) unsigned long long luhip_entry_warp(luhip_cpu_block *bl
 
 /* Stands around every operation that lets other threads of the block run. */
 struct luhip_blocking {
-  luhip_index index;
-  __forceinline__ luhip_blocking() : index(threadIdx) {
+  unsigned x, y, z;
+  __forceinline__ luhip_blocking() : x(threadIdx.x), y(threadIdx.y), z(threadIdx.z) {
     if (!luhip_promoted) luhip_cpu_rt->promote(luhip_block, luhip_thread());
   }
   __forceinline__ ~luhip_blocking() {
-    threadIdx = index;
+    threadIdx.x = x, threadIdx.y = y, threadIdx.z = z;
     luhip_promoted = true;
   }
 };
