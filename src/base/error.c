@@ -304,26 +304,41 @@ static void render_skips(struct text *text, const luhip_error *error, int depth)
   }
 }
 
+/* The next error down that says something its wrapper's message does not say already. */
+static const luhip_error *new_cause(const luhip_error *error) {
+  const luhip_error *cause = error->cause;
+  while (cause && strstr(error->message, cause->message))
+    cause = cause->cause;
+  return cause;
+}
+
 static void render(struct text *text, const luhip_error *error, int depth) {
   text_add(text, error->message);
-  if (error->carriers) {
-    text_printf(text, " (carried by %zu buffer%s)", error->carriers, error->carriers == 1 ? "" : "s");
+  /* With a single failure the message is that failure's already. */
+  const luhip_error *carried = error->nfailures == 1 ? error->failures[0] : error;
+  if (carried->carriers) {
+    text_printf(text, " (carried by %zu buffer%s)", carried->carriers, carried->carriers == 1 ? "" : "s");
   }
-  render_skips(text, error, depth + 1);
-  for (size_t i = 0; i < error->nfailures; i++) {
+  render_skips(text, carried, depth + 1);
+  for (size_t i = 0; i < error->nfailures && error->nfailures > 1; i++) {
     indent(text, depth + 1);
     text_printf(text, "%s: ", luhip_error_kind_name(error->failures[i]->kind));
     render(text, error->failures[i], depth + 1);
   }
-  if (error->cause && !error->nfailures && !strstr(error->message, error->cause->message)) {
+  const luhip_error *cause = error->nfailures > 1 ? NULL : new_cause(error);
+  if (cause) {
     indent(text, depth + 1);
     text_add(text, "because: ");
-    render(text, error->cause, depth + 1);
+    render(text, cause, depth + 1);
   }
-  if (error->log && *error->log) {
-    text_add(text, "\n");
-    text_add(text, error->log);
-  }
+}
+
+static void render_all(struct text *text, const luhip_error *error) {
+  render(text, error, 0);
+  const char *log = luhip_error_log(error);
+  if (!*log) return;
+  text_add(text, "\n");
+  text_add(text, log);
 }
 
 const char *luhip_error_full(const luhip_error *error) {
@@ -331,7 +346,7 @@ const char *luhip_error_full(const luhip_error *error) {
   char *full = __atomic_load_n(&error->full, __ATOMIC_ACQUIRE);
   if (full) return full;
   struct text text = {0};
-  render(&text, error, 0);
+  render_all(&text, error);
   char *rendered = text_take(&text);
   if (!rendered) return error->message;
   char *expected = NULL;
