@@ -134,17 +134,9 @@ static luhip_status scan_files(struct source *source, char *const *files, bool *
 /* ---- what the compiler made ------------------------------------------------------------------------------------- */
 
 static luhip_status tell_bad_signature(const struct setup *setup, const struct wanted *wanted,
-                                       enum signature_state state, size_t param, luhip_error **error) {
+                                       enum signature_state state, luhip_error **error) {
   const char *program = setup->program, *kernel = wanted->name;
-  const struct scan_kernel *source = wanted->source;
   switch (state) {
-  case SIGNATURE_NOT_VOID:
-    return error_set(error, LUHIP_E_COMPILE, "cannot compile '%s': kernel '%s' must return void", program, kernel);
-  case SIGNATURE_REFERENCE:
-    return error_set(
-        error, LUHIP_E_COMPILE,
-        "cannot compile '%s': parameter %zu ('%s') of kernel '%s' is a reference; pass a value or a pointer", program,
-        param + 1, source && param < source->nparams ? source->params[param].name : "", kernel);
   case SIGNATURE_TOO_MANY:
     return error_set(error, LUHIP_E_COMPILE, "cannot compile '%s': kernel '%s' has more than %d parameters", program,
                      kernel, LUHIP_MAX_ARGS);
@@ -170,16 +162,15 @@ static luhip_status add_kernel(const struct setup *setup, const struct source *s
                                luhip_error **error) {
   const struct wanted *wanted = &source->wanted[i];
   struct kernel_signature read = {0};
-  size_t param = 0;
   const char *lowered = result->lowered ? result->lowered[i] : NULL;
   if (wanted->optional && (!lowered || has_kernel(image, wanted->name))) return LUHIP_OK;
-  enum signature_state state = signature_read(result->code, result->code_bytes, i, &read, &param);
+  enum signature_state state = signature_read(result->code, result->code_bytes, i, &read);
   if (state == SIGNATURE_ABSENT && wanted->optional) return LUHIP_OK;
   if (state == SIGNATURE_GOOD && !lowered) {
     signature_free(&read);
     state = SIGNATURE_ABSENT;
   }
-  if (state != SIGNATURE_GOOD) return tell_bad_signature(setup, wanted, state, param, error);
+  if (state != SIGNATURE_GOOD) return tell_bad_signature(setup, wanted, state, error);
   struct kernel_signature *kernel = image_add(image);
   if (!kernel) {
     signature_free(&read);

@@ -168,7 +168,11 @@ static void tell_tail(struct diagnostic *diagnostic, const struct source *source
 
 static void tell_marker(struct diagnostic *diagnostic, const struct source *source, const struct wanted *wanted) {
   struct text text = {0};
-  if (diagnostic->severity == ERROR && strstr(diagnostic->text, "overload"))
+  const char *said = strstr(diagnostic->text, "a kernel");
+  diagnostic->name = -wanted->column;
+  if (said && strstr(diagnostic->text, "static assertion"))
+    text_printf(&text, "kernel '%s': %s", wanted->name, said);
+  else if (strstr(diagnostic->text, "overload"))
     text_printf(&text, "several functions are named '%s': kernels cannot be overloaded, give each its own name",
                 wanted->name);
   else
@@ -210,6 +214,27 @@ static void translate(struct diagnostic *diagnostic, const struct setup *setup, 
   else if (strcmp(diagnostic->file, source->program) == 0)
     settle_column(diagnostic, source);
   if (diagnostic->severity == ERROR) add_search_path(diagnostic, setup);
+}
+
+/* What helps no user: notes inside our own text, what compilers add to an error that was told in other words, and
+   their remarks about having said enough. */
+static void drop_noise(struct diagnostics *all) {
+  size_t kept = 0;
+  bool after_name = false, told = false;
+  for (size_t i = 0; i < all->n; i++) {
+    struct diagnostic *d = &all->list[i];
+    if (d->severity != NOTE) after_name = d->name != 0;
+    bool ours = strstr(d->file, "luhip_") || strcmp(d->file, SOURCE_PRELUDE) == 0;
+    bool noise = d->severity == ERROR ? ours && told : after_name || d->name || ours || strstr(d->text, "LUHIP_");
+    told |= d->severity == ERROR && d->name;
+    noise |= !*d->file && (strstr(d->text, "too many errors") || strstr(d->text, "Error limit reached"));
+    if (noise) {
+      free(d->file);
+      free(d->text);
+    } else
+      all->list[kept++] = *d;
+  }
+  all->n = kept;
 }
 
 /* The same error again: compilers say the follow-ups of one wrong name several times. */
@@ -266,10 +291,9 @@ luhip_status diagnose_failure(const struct setup *setup, const struct source *so
                               luhip_error **error) {
   struct diagnostics all;
   struct text headline = {0};
-  if (diagnostics_parse(log, &all))
-    for (size_t i = 0; i < all.n; i++) translate(&all.list[i], setup, source);
-  else
-    diagnostics_free(&all);
+  if (!diagnostics_parse(log, &all)) diagnostics_free(&all);
+  for (size_t i = 0; i < all.n; i++) translate(&all.list[i], setup, source);
+  drop_noise(&all);
   add_headline(&headline, &all, setup, log);
   luhip_error *made = error_new(LUHIP_E_COMPILE, "%s", headline.data ? headline.data : "cannot compile");
   text_free(&headline);

@@ -11,7 +11,7 @@
 struct diagnostic {
   char *file; /* "" when the line names none */
   int line, column;
-  int name;     /* line of the names tail that it is about, 0: none */
+  int name;     /* in our text: line of the names tail, or minus a marker's column; 0: the user's */
   int severity; /* 0 error, 1 warning, 2 note */
   char *text;
 };

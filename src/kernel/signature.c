@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum { WORDS = 6, MAX_ALIGN = 4096, MAX_VALUE_BYTES = 64 * 1024 };
-enum { KIND_VALUE, KIND_TO_CONST, KIND_POINTER, KIND_REFERENCE };
+enum { KIND_VALUE, KIND_TO_CONST, KIND_POINTER };
 
 struct record {
   uint32_t bytes, align, kind, code, lanes, element_bytes;
@@ -35,21 +35,9 @@ static struct record record_at(const unsigned char *data, size_t param) {
 
 static bool is_sane(const struct record *r) {
   bool value = r->kind == KIND_VALUE;
-  return r->kind <= KIND_REFERENCE && r->code < SIGNATURE_CODE_COUNT && r->lanes >= 1 && r->lanes <= 4 && r->bytes &&
+  return r->kind <= KIND_POINTER && r->code < SIGNATURE_CODE_COUNT && r->lanes >= 1 && r->lanes <= 4 && r->bytes &&
          r->bytes <= MAX_VALUE_BYTES && r->align && r->align <= MAX_ALIGN && (r->align & (r->align - 1)) == 0 &&
          (value ? r->element_bytes == r->bytes : r->bytes == sizeof(void *));
-}
-
-static enum signature_state check_records(const unsigned char *data, size_t count, size_t *param) {
-  for (size_t i = 0; i < count; i++) {
-    struct record r = record_at(data, i);
-    if (!is_sane(&r)) return SIGNATURE_DAMAGED;
-    if (r.kind == KIND_REFERENCE) {
-      *param = i;
-      return SIGNATURE_REFERENCE;
-    }
-  }
-  return SIGNATURE_GOOD;
 }
 
 static void fill_param(struct kernel_param *param, const struct record *r, size_t *end) {
@@ -66,8 +54,7 @@ static void fill_param(struct kernel_param *param, const struct record *r, size_
   *end = offset + r->bytes;
 }
 
-enum signature_state signature_read(const void *code, size_t bytes, size_t index, struct kernel_signature *signature,
-                                    size_t *param) {
+enum signature_state signature_read(const void *code, size_t bytes, size_t index, struct kernel_signature *signature) {
   char symbol[32];
   const unsigned char *data;
   size_t size;
@@ -77,11 +64,12 @@ enum signature_state signature_read(const void *code, size_t bytes, size_t index
   uint32_t version = word_at(data, 0), count = word_at(data, 1);
   if (version == 0) return SIGNATURE_ABSENT;
   if (version != SIGNATURE_VERSION) return SIGNATURE_DAMAGED;
-  if (count == UINT32_MAX) return SIGNATURE_NOT_VOID;
   if ((size - 8) / (4 * WORDS) < count) return SIGNATURE_DAMAGED;
   if (count > LUHIP_MAX_ARGS) return SIGNATURE_TOO_MANY;
-  enum signature_state state = check_records(data, count, param);
-  if (state != SIGNATURE_GOOD) return state;
+  for (size_t i = 0; i < count; i++) {
+    struct record r = record_at(data, i);
+    if (!is_sane(&r)) return SIGNATURE_DAMAGED;
+  }
   struct kernel_param *params = calloc(count ? count : 1, sizeof *params);
   if (!params) return SIGNATURE_NO_MEMORY;
   size_t end = 0;

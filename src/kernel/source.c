@@ -148,6 +148,8 @@ luhip_status source_scan_more(struct source *source, const char *text, size_t by
     if (!want_kernel(source, kernel)) return no_memory(error);
     *grown = true;
   }
+  for (size_t i = 0; i < source->nwanted; i++)
+    if (!source->wanted[i].source) source->wanted[i].source = find_definition(source, source->wanted[i].expression);
   return LUHIP_OK;
 }
 
