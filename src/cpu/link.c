@@ -139,19 +139,21 @@ static bool is_allowed(const char *name) {
   return cpu_toolchain_is_math(name);
 }
 
+enum { MAX_NAMED = 16 };
+
 struct undefined {
-  const char *names[64]; /* the first ones */
+  char names[MAX_NAMED][512]; /* the first ones */
   size_t count;
 };
 
 static void note_undefined(void *user, const char *full) {
   struct undefined *undefined = user;
-  char name[256];
+  char name[512];
   snprintf(name, sizeof name, "%.*s", (int)strcspn(full, "@"), full); /* ld writes "sinf@GLIBC_2.2.5" */
   if (is_allowed(name))
     return;
-  if (undefined->count < sizeof undefined->names / sizeof undefined->names[0])
-    undefined->names[undefined->count] = full;
+  if (undefined->count < MAX_NAMED)
+    snprintf(undefined->names[undefined->count], sizeof undefined->names[0], "%s", name);
   undefined->count++;
 }
 
@@ -179,10 +181,10 @@ static bool has_initialisers(const struct cpu_image *image) {
 static hip_error_t check_module(const struct cpu_link *link, const struct cpu_image *image, struct text *log) {
   struct undefined undefined = {.count = 0};
   cpu_image_each_undefined(image, note_undefined, &undefined);
-  for (size_t i = 0; i < undefined.count && i < sizeof undefined.names / sizeof undefined.names[0]; i++) {
+  for (size_t i = 0; i < undefined.count && i < MAX_NAMED; i++) {
     text_printf(log, "%s: error: undefined: ", link->name);
     add_readable(link, undefined.names[i], log);
-    text_add(log, " (used by a kernel, but no kernel source defines it)\n");
+    text_add(log, " (called in a kernel, but not defined for the device)\n");
   }
   if (has_initialisers(image)) {
     text_printf(log, "%s: error: a global variable needs code to be initialised; device globals take constants only\n", link->name);
