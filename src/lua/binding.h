@@ -156,6 +156,7 @@ void lb_state_part(struct lb_state *state);
 /* Memory that the collector does not see. charge is called before the allocation and may collect; *slot remembers. */
 void lb_charge(lua_State *L, size_t *slot, size_t bytes);
 void lb_discharge(size_t *slot);
+size_t lb_charged(void); /* by all states of the process */
 /* True once after E_OOM, when garbage was collected and cached memory given back: the caller tries again, and
    reads its pointers again. */
 bool lb_retry(lua_State *L, struct lb_device *owner, luhip_status status, luhip_error **error, int *tries);
@@ -171,9 +172,12 @@ luhip_status lb_wait_status(lua_State *L, lb_waiter waiter, void *object, luhip_
 
 /* ---- scopes (scope.c) ---------------------------------------------------------------------------------------------------- */
 
-/* The stream that operations of the running coroutine go to (NULL: the default one), borrowed from the scope. */
-luhip_stream *lb_scope_stream(lua_State *L, const struct lb_state *state, const struct lb_device *device);
-bool lb_scope_dry(lua_State *L, const struct lb_state *state, const struct lb_device *device);
+/* What the running coroutine's operations on a device are to do. */
+struct lb_scope {
+  luhip_stream *stream; /* the current one, borrowed from the scope; NULL: the default stream */
+  bool dry;
+};
+struct lb_scope lb_scope(lua_State *L, const struct lb_state *state, const struct lb_device *device);
 int lb_device_with(lua_State *L);
 int lb_device_dry_run(lua_State *L);
 

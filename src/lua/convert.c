@@ -305,8 +305,23 @@ static bool to_complex(lua_State *L, int idx, struct number *n) {
   return true;
 }
 
+/* The commonest cases, which tables of a million elements are made of. */
+static bool to_plain_float(lua_State *L, int idx, luhip_dtype dtype, void *element) {
+  if (lua_type(L, idx) != LUA_TNUMBER || lua_isinteger(L, idx)) return false;
+  double value = lua_tonumber(L, idx);
+  float narrowed;
+  if (dtype == LUHIP_F64)
+    memcpy(element, &value, sizeof value);
+  else if (narrow(value, &narrowed))
+    memcpy(element, &narrowed, sizeof narrowed);
+  else
+    return false;
+  return true;
+}
+
 enum lb_fit lb_to_element(lua_State *L, int idx, luhip_dtype dtype, void *element) {
   struct number n;
+  if ((dtype == LUHIP_F32 || dtype == LUHIP_F64) && to_plain_float(L, idx, dtype, element)) return LB_FITS;
   if (dtype == LUHIP_BOOL) return to_bool(L, idx, element);
   if (!to_number(L, idx, &n) && !(lb_is_complex(dtype) && to_complex(L, idx, &n))) return LB_WRONG_TYPE;
   if (dtype == LUHIP_U64 && to_whole(&n, false) && n.kind == SIGNED) {

@@ -25,7 +25,6 @@ static void push_zeros(lua_State *L, luhip_buffer *const *buffers, size_t n, boo
 
 struct lb_future *lb_push_read(lua_State *L, int device, struct lb_device *owner, luhip_buffer *const *buffers,
                                size_t n, bool single) {
-  struct lb_state *state = lb_state(L);
   size_t bytes = 0;
   device = lua_absindex(L, device);
   for (size_t i = 0; i < n; i++) bytes += luhip_buffer_layout(buffers[i])->bytes;
@@ -34,7 +33,7 @@ struct lb_future *lb_push_read(lua_State *L, int device, struct lb_device *owner
   future->single = single;
   lua_pushvalue(L, device);
   lua_setiuservalue(L, -2, 1);
-  if (lb_scope_dry(L, state, owner)) {
+  if (lb_scope(L, lb_state(L), owner).dry) {
     push_zeros(L, buffers, n, single);
     lua_setiuservalue(L, -2, 2);
     future->dry = true;
@@ -45,7 +44,7 @@ struct lb_future *lb_push_read(lua_State *L, int device, struct lb_device *owner
   int tries = 0;
   lb_charge(L, &future->charged, bytes);
   do {
-    luhip_stream *stream = lb_scope_stream(L, state, owner);
+    luhip_stream *stream = lb_scope(L, lb_state(L), owner).stream;
     status = luhip_read(lb_owner(L, owner), stream, buffers, n, &future->future, &error);
   } while (lb_retry(L, owner, status, &error, &tries));
   if (status != LUHIP_OK) lb_fail(L, status, error);

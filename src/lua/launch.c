@@ -230,9 +230,9 @@ static int kernel_launch(lua_State *L) {
   read_geometry(L, 2, kernel, &geometry);
   read_arguments(L, 3, last, &arguments);
   do {
-    luhip_stream *current = geometry.stream ? NULL : lb_scope_stream(L, state, kernel->owner);
-    geometry.config.dry = lb_scope_dry(L, state, kernel->owner);
-    geometry.config.stream = geometry.stream ? live_stream(L, geometry.stream) : current;
+    struct lb_scope scope = lb_scope(L, state, kernel->owner);
+    geometry.config.dry = scope.dry;
+    geometry.config.stream = geometry.stream ? live_stream(L, geometry.stream) : scope.stream;
     status = luhip_launch(live_kernel(L, kernel), &geometry.config, arguments.args, arguments.n, &error);
   } while (lb_retry(L, kernel->owner, status, &error, &tries));
   return status == LUHIP_OK ? 0 : lb_fail(L, status, error);
@@ -248,10 +248,9 @@ static int launcher_call(lua_State *L) {
   int tries = 0;
   read_arguments(L, 2, lua_gettop(L), &arguments);
   do {
-    luhip_stream *stream = lb_scope_stream(L, state, launcher->owner);
-    bool dry = lb_scope_dry(L, state, launcher->owner);
+    struct lb_scope scope = lb_scope(L, state, launcher->owner);
     if (!launcher->launcher) lb_raise(L, LUHIP_E_FREED, "the launcher was freed");
-    status = luhip_launcher_run(launcher->launcher, stream, dry, arguments.args, arguments.n, &error);
+    status = luhip_launcher_run(launcher->launcher, scope.stream, scope.dry, arguments.args, arguments.n, &error);
   } while (lb_retry(L, launcher->owner, status, &error, &tries));
   return status == LUHIP_OK ? 0 : lb_fail(L, status, error);
 }

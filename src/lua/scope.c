@@ -74,22 +74,18 @@ static const struct frame *push_frame(lua_State *L) {
   return lua_touserdata(L, -1);
 }
 
-/* The innermost frame for the device that is a dry run, or that sets a stream. */
-static const struct frame *find(lua_State *L, const struct lb_state *state, const struct lb_device *device, bool dry) {
-  if (state->scopes == 0 && L == state->main) return NULL;
+/* The innermost frame that sets a stream for the device, and whether any makes it a dry run. */
+struct lb_scope lb_scope(lua_State *L, const struct lb_state *state, const struct lb_device *device) {
+  struct lb_scope scope = {NULL, false};
+  if (state->scopes == 0 && L == state->main) return scope;
   const struct frame *frame = push_frame(L);
   lua_pop(L, 1); /* the table of scopes holds it, and what is around it */
-  while (frame && (frame->dry != dry || strcmp(frame->device, device->info.id) != 0)) frame = frame->outer;
-  return frame;
-}
-
-luhip_stream *lb_scope_stream(lua_State *L, const struct lb_state *state, const struct lb_device *device) {
-  const struct frame *frame = find(L, state, device, false);
-  return frame ? frame->stream : NULL;
-}
-
-bool lb_scope_dry(lua_State *L, const struct lb_state *state, const struct lb_device *device) {
-  return find(L, state, device, true) != NULL;
+  for (; frame; frame = frame->outer) {
+    if (strcmp(frame->device, device->info.id) != 0) continue;
+    if (frame->dry) scope.dry = true;
+    if (!scope.stream) scope.stream = frame->stream;
+  }
+  return scope;
 }
 
 /* ---- entering and leaving -------------------------------------------------------------------------------------------- */

@@ -76,6 +76,10 @@ void lb_discharge(size_t *slot) {
   *slot = 0;
 }
 
+size_t lb_charged(void) {
+  return atomic_load_explicit(&charged_bytes, memory_order_relaxed);
+}
+
 /* Nothing here raises: lua_gc does not, and the objects of the operation lie on the stack. */
 bool lb_retry(lua_State *L, struct lb_device *owner, luhip_status status, luhip_error **error, int *tries) {
   if (status != LUHIP_E_OOM || (*tries)++ > 0) return false;

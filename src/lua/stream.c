@@ -91,7 +91,7 @@ static struct lb_event *push_record(lua_State *L, struct lb_device *device, int 
   lua_pushvalue(L, owner);
   lua_setiuservalue(L, -2, 1);
   luhip_error *error = NULL;
-  luhip_stream *native = stream ? stream->stream : lb_scope_stream(L, lb_state(L), device);
+  luhip_stream *native = stream ? stream->stream : lb_scope(L, lb_state(L), device).stream;
   if (stream && !native) lb_raise(L, LUHIP_E_FREED, "the stream was freed");
   luhip_status status = luhip_stream_record(lb_owner(L, device), native, &event->event, &error);
   if (status != LUHIP_OK) lb_fail(L, status, error);

@@ -13,11 +13,10 @@ void lb_transfer_write(lua_State *L, struct lb_device *owner, luhip_source *sour
   luhip_error *error = NULL;
   luhip_status status;
   int tries = 0;
-  struct lb_state *state = lb_state(L);
-  if (lb_scope_dry(L, state, owner)) return;
   do {
-    luhip_stream *stream = lb_scope_stream(L, state, owner);
-    status = luhip_write(lb_owner(L, owner), stream, sources, n, &error);
+    struct lb_scope scope = lb_scope(L, lb_state(L), owner);
+    if (scope.dry) return;
+    status = luhip_write(lb_owner(L, owner), scope.stream, sources, n, &error);
   } while (lb_retry(L, owner, status, &error, &tries));
   if (status != LUHIP_OK) lb_fail(L, status, error);
 }
@@ -26,10 +25,10 @@ void lb_transfer_fill(lua_State *L, struct lb_device *owner, luhip_buffer *buffe
   luhip_error *error = NULL;
   luhip_status status;
   int tries = 0;
-  struct lb_state *state = lb_state(L);
-  if (lb_scope_dry(L, state, owner)) return;
   do {
-    status = luhip_fill(buffer, lb_scope_stream(L, state, owner), element, &error);
+    struct lb_scope scope = lb_scope(L, lb_state(L), owner);
+    if (scope.dry) return;
+    status = luhip_fill(buffer, scope.stream, element, &error);
   } while (lb_retry(L, owner, status, &error, &tries));
   if (status != LUHIP_OK) lb_fail(L, status, error);
 }
@@ -40,16 +39,15 @@ void lb_transfer_copy(lua_State *L, struct lb_device *owner, luhip_buffer *targe
   luhip_error *error = NULL;
   luhip_status status;
   int tries = 0;
-  struct lb_state *state = lb_state(L);
   if (to->dtype != from->dtype || to->count != from->count) {
-    lb_push_shape(L, from);
-    lb_push_shape(L, to);
-    lb_raise(L, to->dtype != from->dtype ? LUHIP_E_TYPE : LUHIP_E_SHAPE, "a copy of %s into %s", lua_tostring(L, -2),
-             lua_tostring(L, -1));
+    const char *source_shape = lb_push_shape(L, from), *target_shape = lb_push_shape(L, to);
+    lb_raise(L, to->dtype != from->dtype ? LUHIP_E_TYPE : LUHIP_E_SHAPE, "a copy of %s into %s", source_shape,
+             target_shape);
   }
-  if (lb_scope_dry(L, state, owner)) return;
   do {
-    status = luhip_copy(target, source, lb_scope_stream(L, state, owner), &error);
+    struct lb_scope scope = lb_scope(L, lb_state(L), owner);
+    if (scope.dry) return;
+    status = luhip_copy(target, source, scope.stream, &error);
   } while (lb_retry(L, owner, status, &error, &tries));
   if (status != LUHIP_OK) lb_fail(L, status, error);
 }
