@@ -49,7 +49,7 @@ static bool locate(const struct image *image, const Elf64_Ehdr *header, const El
                    const unsigned char **data, size_t *size) {
   Elf64_Shdr section;
   if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= SHN_LORESERVE ||
-      !read_section(image, header, symbol->st_shndx, &section) || section.sh_type == SHT_NOBITS ||
+      !read_section(image, header, symbol->st_shndx, &section) || section.sh_type == SHT_NOBITS || !symbol->st_size ||
       symbol->st_value < section.sh_addr)
     return false;
   uint64_t within = symbol->st_value - section.sh_addr;
