@@ -1,4 +1,4 @@
--- busted output: one character a spec while it runs, failures in full, then `N passed, N failed` alone on its
+-- busted output: one character a spec while it runs, failures in full as they happen, then `N passed, N failed` alone on its
 -- line (`, N skipped` follows where some were pending).
 --
 -- LUHIP_TEST_COUNTS names a file that takes "passed failed skipped" instead of that line, for a script that
@@ -6,7 +6,7 @@
 
 local pretty = require "pl.pretty"
 
-local marks = { success = ".", pending = "s", failure = "F", error = "E" }
+local marks = { success = ".", pending = "s" }
 
 local function text_of(message)
   if type(message) == "string" then
@@ -53,6 +53,14 @@ return function()
     io.flush()
   end
 
+  -- A failure is shown when it happens: the process may not live to show it later.
+  local function failed(list, with_trace)
+    report("FAILED", list[#list], with_trace)
+    column = 0
+    io.write "\n"
+    io.flush()
+  end
+
   function handler.testStart(element)
     if counts_file then
       write_file(counts_file .. ".current", handler.getFullName(element))
@@ -61,14 +69,23 @@ return function()
   end
 
   function handler.testEnd(_, _, status)
-    mark(status)
+    if status == "failure" then
+      failed(handler.failures, false)
+    elseif status ~= "error" then
+      mark(status)
+    end
     return nil, true
   end
 
-  -- Errors outside a spec: a file that does not load, a setup that fails.
-  function handler.otherError(element)
+  function handler.anyError()
+    failed(handler.errors, true)
+    return nil, true
+  end
+
+  -- A failed assertion in a setup is nobody's testEnd.
+  function handler.anyFailure(element)
     if element.descriptor ~= "it" then
-      mark "error"
+      handler.anyError()
     end
     return nil, true
   end
@@ -78,19 +95,13 @@ return function()
     for _, entry in ipairs(handler.pendings) do
       report("skipped", entry, false)
     end
-    for _, entry in ipairs(handler.failures) do
-      report("FAILED", entry, false)
-    end
-    for _, entry in ipairs(handler.errors) do
-      report("FAILED", entry, true)
-    end
-    local passed, failed = handler.successesCount, handler.failuresCount + handler.errorsCount
+    local passed, failures = handler.successesCount, handler.failuresCount + handler.errorsCount
     local skipped = handler.pendingsCount
     if counts_file then
-      write_file(counts_file, ("%d %d %d"):format(passed, failed, skipped))
+      write_file(counts_file, ("%d %d %d"):format(passed, failures, skipped))
     else
       local tail = skipped > 0 and (", %d skipped"):format(skipped) or ""
-      io.write(("\n%d passed, %d failed%s\n"):format(passed, failed, tail))
+      io.write(("\n%d passed, %d failed%s\n"):format(passed, failures, tail))
     end
     io.flush()
     return nil, true
@@ -99,8 +110,8 @@ return function()
   busted.subscribe({ "test", "start" }, handler.testStart, { predicate = handler.cancelOnPending })
   busted.subscribe({ "test", "end" }, handler.testEnd, { predicate = handler.cancelOnPending })
   busted.subscribe({ "suite", "end" }, handler.suiteEnd)
-  busted.subscribe({ "failure" }, handler.otherError)
-  busted.subscribe({ "error" }, handler.otherError)
+  busted.subscribe({ "error" }, handler.anyError)
+  busted.subscribe({ "failure" }, handler.anyFailure)
 
   return handler
 end
