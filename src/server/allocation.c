@@ -165,11 +165,7 @@ void allocations_close(luhip_device *device, bool free_memory) {
 
 static bool carries(const struct allocation *allocation, const struct failure *failure) {
   for (uint32_t i = 0; i < allocation->claims.count; i++) {
-    const struct failure *claimed = allocation->claims.list[i].failure;
-    if (claimed == failure) return true;
-    for (size_t part = 0; part < claimed->nparts; part++) {
-      if (claimed->parts[part] == failure) return true;
-    }
+    if (failure_includes(allocation->claims.list[i].failure, failure)) return true;
   }
   return false;
 }

@@ -77,8 +77,12 @@ void failure_release(struct failure *failure) {
   if (failure && --failure->held == 0 && failure->carried == 0) failure_destroy(failure);
 }
 
-luhip_status failure_kind(const struct failure *failure) {
-  return luhip_error_kind(failure->nparts ? failure->parts[0]->error : failure->error);
+bool failure_includes(const struct failure *failure, const struct failure *other) {
+  if (failure == other) return true;
+  for (size_t i = 0; i < failure->nparts; i++) {
+    if (failure->parts[i] == other) return true;
+  }
+  return false;
 }
 
 /* ---- sets ---------------------------------------------------------------------------------------------------- */

@@ -45,7 +45,8 @@ void failure_carry(struct failure *failure);
 void failure_drop(struct failure *failure);
 struct failure *failure_hold(struct failure *failure);
 void failure_release(struct failure *failure); /* NULL is fine */
-luhip_status failure_kind(const struct failure *failure);
+/* Whether it is the other, or a combination with it. */
+bool failure_includes(const struct failure *failure, const struct failure *other);
 
 /* Distinct failures, combinations taken apart. Zero-initialise; failure_set_free releases its holds. */
 struct failure_set {

@@ -6,9 +6,9 @@
  * what has not.
  *
  * Replay. When operation f turns out to have failed, the claims are brought to where they would be had that been
- * known at once: f's written bytes take the failure; then each later operation in order either read some of it and
- * passes it on, or had a failure of its own (it was skipped or refused, or failed later) and claims for that again,
- * or worked and releases what it wrote. Claims outside what these operations wrote are not touched.
+ * known at once: f's written bytes take the failure; then each later operation in order passes the failure on if it
+ * read some of it, claims again for one of its own (it was skipped, refused, or failed later), or worked and releases
+ * what it wrote. Claims outside what these operations wrote are not touched.
  */
 #include "server/inflight.h"
 
@@ -176,7 +176,7 @@ static bool reads_from(const struct op_use *use, const struct failure *failure) 
   if (!(use->access & USE_READ) || !claims->count) return false;
   for (uint32_t i = claims_next(claims, &use->region, 0); i < claims->count;
        i = claims_next(claims, &use->region, i + 1)) {
-    if (claims->list[i].failure == failure) return true;
+    if (failure_includes(claims->list[i].failure, failure)) return true;
   }
   return false;
 }
@@ -201,9 +201,20 @@ static void op_set_failure(struct op *op, struct failure *failure) {
   op->failure = failure;
 }
 
+/* On top of what it carries already, as if all had been known when it was launched. */
+static void op_add_failure(struct luhip_device *device, struct op *op, struct failure *failure) {
+  struct failure_set set = {0};
+  if (op->failure) failure_set_add(&set, op->failure);
+  failure_set_add(&set, failure);
+  struct failure *both = set.count ? failure_of_set(&device->failures, &set) : failure_hold(failure);
+  op_set_failure(op, both);
+  failure_release(both);
+  failure_set_free(&set);
+}
+
 static void replay(struct luhip_device *device, struct op *op, struct failure *failure) {
   if (op_reads_from(device, op, failure)) {
-    if (!op->failure) op_set_failure(op, failure);
+    op_add_failure(device, op, failure);
     if (op->keep.future) future_taint(op->keep.future, failure);
   }
   op_writes(device, op);
