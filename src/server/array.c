@@ -128,7 +128,7 @@ void array_release_locked(luhip_array *array) {
   luhip_device *device = array->device;
   if (!last_release(array)) return;
   destroy(array);
-  device_release(device);
+  if (device) device_release(device); /* none: plain memory, as an empty array's is */
 }
 
 luhip_array *luhip_array_retain(luhip_array *array) {
