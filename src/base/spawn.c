@@ -32,19 +32,15 @@ static int64_t now_ms(void) {
    are made by dup2 onto 0, 1 and 2. */
 static int make_pipe(int ends[2]) {
   int raw[2];
-  if (pipe2(raw, O_CLOEXEC))
-    return errno;
+  if (pipe2(raw, O_CLOEXEC)) return errno;
   int error = 0;
   for (int i = 0; i < 2; i++) {
     ends[i] = raw[i] > 2 ? raw[i] : fcntl(raw[i], F_DUPFD_CLOEXEC, 3);
-    if (ends[i] < 0)
-      error = errno;
+    if (ends[i] < 0) error = errno;
   }
   for (int i = 0; i < 2; i++) {
-    if (ends[i] != raw[i])
-      close(raw[i]);
-    if (error && ends[i] >= 0)
-      close(ends[i]);
+    if (ends[i] != raw[i]) close(raw[i]);
+    if (error && ends[i] >= 0) close(ends[i]);
   }
   return error;
 }
@@ -55,25 +51,20 @@ static int start(const struct spawn_request *request, int output, pid_t *pid) {
   posix_spawnattr_t attributes;
   sigset_t set;
   int error = posix_spawn_file_actions_init(&actions);
-  if (error)
-    return error;
+  if (error) return error;
   error = posix_spawnattr_init(&attributes);
   if (error) {
     posix_spawn_file_actions_destroy(&actions);
     return error;
   }
+  if (!error) error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  if (!error) error = posix_spawn_file_actions_adddup2(&actions, output, 1);
+  if (!error) error = posix_spawn_file_actions_adddup2(&actions, output, 2);
+  if (!error) error = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
   if (!error)
-    error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  if (!error)
-    error = posix_spawn_file_actions_adddup2(&actions, output, 1);
-  if (!error)
-    error = posix_spawn_file_actions_adddup2(&actions, output, 2);
-  if (!error)
-    error = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-  if (!error)
-    error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  if (!error)
-    error = posix_spawnattr_setpgroup(&attributes, 0);
+    error =
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  if (!error) error = posix_spawnattr_setpgroup(&attributes, 0);
   if (!error) {
     sigemptyset(&set);
     error = posix_spawnattr_setsigmask(&attributes, &set);
@@ -99,15 +90,13 @@ struct capture {
 static bool drain(int fd, struct capture *capture) {
   char piece[16384];
   ssize_t got = read(fd, piece, sizeof piece);
-  if (got < 0)
-    return errno == EINTR || errno == EAGAIN;
+  if (got < 0) return errno == EINTR || errno == EAGAIN;
   size_t room = SPAWN_MAX_OUTPUT - capture->length;
   size_t wanted = (size_t)got < room ? (size_t)got : room;
   if (capture->length + wanted + 1 > capture->capacity) {
     size_t capacity = 2 * (capture->length + wanted + 1);
     char *data = realloc(capture->data, capacity);
-    if (!data)
-      return got > 0;
+    if (!data) return got > 0;
     capture->data = data;
     capture->capacity = capacity;
   }
@@ -122,17 +111,15 @@ enum child_state { CHILD_RUNS, CHILD_ENDED, CHILD_LOST };
 static enum child_state look(pid_t pid, int flags, int *status) {
   for (;;) {
     pid_t got = waitpid(pid, status, flags);
-    if (got == pid)
-      return CHILD_ENDED;
-    if (got == 0)
-      return CHILD_RUNS;
-    if (errno != EINTR)
-      return CHILD_LOST; /* ECHILD: the host had it reaped */
+    if (got == pid) return CHILD_ENDED;
+    if (got == 0) return CHILD_RUNS;
+    if (errno != EINTR) return CHILD_LOST; /* ECHILD: the host had it reaped */
   }
 }
 
 /* Reads until the program has ended, and tells how. */
-static void follow(const struct spawn_request *request, pid_t pid, int fd, struct capture *capture, struct spawn_result *result) {
+static void follow(const struct spawn_request *request, pid_t pid, int fd, struct capture *capture,
+                   struct spawn_result *result) {
   int64_t deadline = request->timeout_ms ? now_ms() + request->timeout_ms : INT64_MAX;
   enum child_state state = CHILD_RUNS;
   int status = 0;
@@ -141,10 +128,8 @@ static void follow(const struct spawn_request *request, pid_t pid, int fd, struc
   while (state == CHILD_RUNS) {
     struct pollfd waiting = {.fd = open ? fd : -1, .events = POLLIN};
     int ready = poll(&waiting, 1, open ? LOOK_EVERY_MS : 1);
-    if (ready > 0)
-      open = drain(fd, capture);
-    if (!open || ready == 0)
-      state = look(pid, WNOHANG, &status);
+    if (ready > 0) open = drain(fd, capture);
+    if (!open || ready == 0) state = look(pid, WNOHANG, &status);
     if (state == CHILD_RUNS && now_ms() >= deadline) {
       late = true;
       kill(-pid, SIGKILL);
@@ -172,8 +157,7 @@ int spawn_run(const struct spawn_request *request, struct spawn_result *result) 
   struct capture capture = {.data = malloc(1024), .capacity = 1024};
   int ends[2] = {-1, -1};
   pid_t pid;
-  if (!capture.data)
-    return ENOMEM;
+  if (!capture.data) return ENOMEM;
   capture.data[0] = '\0';
   int error = make_pipe(ends);
   if (error) {

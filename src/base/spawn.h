@@ -12,10 +12,10 @@
 #include <stddef.h>
 
 struct spawn_request {
-  const char *path;              /* of the program; no search in PATH */
-  const char *const *argv;       /* NULL-terminated, argv[0] included */
-  const char *const *envp;       /* NULL-terminated; NULL: an empty environment */
-  unsigned timeout_ms;           /* 0: none; then the whole process group is killed */
+  const char *path;        /* of the program; no search in PATH */
+  const char *const *argv; /* NULL-terminated, argv[0] included */
+  const char *const *envp; /* NULL-terminated; NULL: an empty environment */
+  unsigned timeout_ms;     /* 0: none; then the whole process group is killed */
 };
 
 /* How it ended. A host that ignores SIGCHLD, or reaps children that are not its own, takes the exit status
@@ -24,9 +24,9 @@ enum spawn_end { SPAWN_EXITED, SPAWN_KILLED, SPAWN_TIMEOUT, SPAWN_UNKNOWN };
 
 struct spawn_result {
   enum spawn_end end;
-  int code;       /* SPAWN_EXITED: the exit code; SPAWN_KILLED: the signal */
-  char *output;   /* stdout and stderr as they came, NUL-terminated; the caller's to free() */
-  size_t length;  /* at most SPAWN_MAX_OUTPUT: the rest is read and dropped */
+  int code;      /* SPAWN_EXITED: the exit code; SPAWN_KILLED: the signal */
+  char *output;  /* stdout and stderr as they came, NUL-terminated; the caller's to free() */
+  size_t length; /* at most SPAWN_MAX_OUTPUT: the rest is read and dropped */
 };
 
 enum { SPAWN_MAX_OUTPUT = 4 << 20 };

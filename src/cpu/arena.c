@@ -47,12 +47,12 @@
 
 enum {
   MAX_GUARDED = 20000,
-  HUGE_PAGES = 512,         /* small pages in a huge one */
-  HUGE_FROM = 1024,         /* pages from which a block is aligned for huge pages */
-  CACHE_PAGES = 4096,       /* the largest block that is kept */
-  CACHE_BLOCKS = 4096,      /* at most so many are kept */
-  GROW_PAGES = 16384,       /* the packed zone opens this much at a time */
-  BINS = 288,               /* exact below 16 pages, then eight per power of two */
+  HUGE_PAGES = 512,    /* small pages in a huge one */
+  HUGE_FROM = 1024,    /* pages from which a block is aligned for huge pages */
+  CACHE_PAGES = 4096,  /* the largest block that is kept */
+  CACHE_BLOCKS = 4096, /* at most so many are kept */
+  GROW_PAGES = 16384,  /* the packed zone opens this much at a time */
+  BINS = 288,          /* exact below 16 pages, then eight per power of two */
 };
 #define CACHE_BYTES ((size_t)64 << 20)
 
@@ -60,24 +60,24 @@ enum block_state { BLOCK_FREE, BLOCK_LIVE, BLOCK_CACHED };
 
 struct block {
   uintptr_t base;
-  size_t pages;                  /* without the guard page after it */
+  size_t pages; /* without the guard page after it */
   struct zone *zone;
   enum block_state state;
   enum arena_kind kind;
   bool checked;
-  uintptr_t ptr;                 /* what the caller got */
-  size_t bytes;                  /* what the caller asked for */
-  struct block *before, *after;  /* neighbours by address */
-  struct block *left, *right;    /* treap of live blocks */
+  uintptr_t ptr;                /* what the caller got */
+  size_t bytes;                 /* what the caller asked for */
+  struct block *before, *after; /* neighbours by address */
+  struct block *left, *right;   /* treap of live blocks */
   uint32_t priority;
-  struct block *next, **link;    /* bin or cache of its size */
-  struct block *newer, *older;   /* cached: order of age */
+  struct block *next, **link;  /* bin or cache of its size */
+  struct block *newer, *older; /* cached: order of age */
 };
 
 struct zone {
-  size_t guard;                  /* pages after each block: 1 or 0 */
+  size_t guard; /* pages after each block: 1 or 0 */
   uintptr_t start, end;
-  uintptr_t open;                /* packed: everything below it is accessible */
+  uintptr_t open; /* packed: everything below it is accessible */
   uint64_t used[(BINS + 63) / 64];
   struct block *bins[BINS];
   struct block *cache[CACHE_PAGES + 1];
@@ -87,7 +87,7 @@ static struct {
   pthread_mutex_t lock;
   bool started;
   uintptr_t base, end;
-  size_t limit;                  /* bytes in live blocks */
+  size_t limit; /* bytes in live blocks */
   struct zone guarded, packed;
   struct block *live_root;
   struct block *newest, *oldest; /* cached blocks */
@@ -123,8 +123,7 @@ static void live_insert(struct block *block) {
 
 static void live_remove(struct block *block) {
   struct block **link = &arena.live_root;
-  while (*link != block)
-    link = block->base < (*link)->base ? &(*link)->left : &(*link)->right;
+  while (*link != block) link = block->base < (*link)->base ? &(*link)->left : &(*link)->right;
   struct block *left = block->left, *right = block->right;
   while (left && right) {
     if (left->priority > right->priority) {
@@ -158,8 +157,7 @@ static void live_around(uintptr_t address, struct block **below, struct block **
 
 /* The bin of a block with so many pages: blocks of bin i are at least as large as bin_of(size) == i says. */
 static unsigned bin_of(size_t pages) {
-  if (pages < 16)
-    return (unsigned)pages;
+  if (pages < 16) return (unsigned)pages;
   unsigned top = 63 - (unsigned)__builtin_clzll(pages);
   return 16 + (top - 4) * 8 + (unsigned)((pages >> (top - 3)) & 7);
 }
@@ -176,15 +174,13 @@ static unsigned bin_from(size_t pages) {
 static void list_push(struct block **head, struct block *block) {
   block->next = *head;
   block->link = head;
-  if (block->next)
-    block->next->link = &block->next;
+  if (block->next) block->next->link = &block->next;
   *head = block;
 }
 
 static void list_remove(struct block *block) {
   *block->link = block->next;
-  if (block->next)
-    block->next->link = block->link;
+  if (block->next) block->next->link = block->link;
 }
 
 static void bin_push(struct block *block) {
@@ -197,18 +193,15 @@ static void bin_push(struct block *block) {
 static void bin_remove(struct block *block) {
   unsigned bin = bin_of(block->pages + block->zone->guard);
   list_remove(block);
-  if (!block->zone->bins[bin])
-    block->zone->used[bin / 64] &= ~((uint64_t)1 << bin % 64);
+  if (!block->zone->bins[bin]) block->zone->used[bin / 64] &= ~((uint64_t)1 << bin % 64);
 }
 
 static struct block *bin_find(struct zone *zone, size_t pages) {
   unsigned bin = bin_from(pages);
   for (unsigned word = bin / 64; word < sizeof zone->used / sizeof zone->used[0]; word++) {
     uint64_t bits = zone->used[word];
-    if (word == bin / 64)
-      bits &= ~(uint64_t)0 << bin % 64;
-    if (bits)
-      return zone->bins[word * 64 + (unsigned)__builtin_ctzll(bits)];
+    if (word == bin / 64) bits &= ~(uint64_t)0 << bin % 64;
+    if (bits) return zone->bins[word * 64 + (unsigned)__builtin_ctzll(bits)];
   }
   return NULL;
 }
@@ -219,16 +212,14 @@ static struct block *bin_find(struct zone *zone, size_t pages) {
    consist of a guard alone). NULL: no memory. */
 static struct block *cut(struct block *block, size_t pages) {
   struct block *rest = calloc(1, sizeof *rest);
-  if (!rest)
-    return NULL;
+  if (!rest) return NULL;
   size_t guard = block->zone->guard;
   rest->zone = block->zone;
   rest->base = block->base + (pages + guard) * PAGE;
   rest->pages = block->pages - pages - guard;
   rest->before = block;
   rest->after = block->after;
-  if (rest->after)
-    rest->after->before = rest;
+  if (rest->after) rest->after->before = rest;
   block->after = rest;
   block->pages = pages;
   return rest;
@@ -239,8 +230,7 @@ static void fuse(struct block *block) {
   struct block *gone = block->after;
   block->pages += gone->pages + block->zone->guard;
   block->after = gone->after;
-  if (block->after)
-    block->after->before = block;
+  if (block->after) block->after->before = block;
   free(gone);
 }
 
@@ -260,16 +250,14 @@ static void give_space(struct block *block) {
 /* A block of exactly so many pages, aligned to `align` pages, in no list; NULL when there is no room. */
 static struct block *take_space(struct zone *zone, size_t pages, size_t align) {
   struct block *block = bin_find(zone, pages + zone->guard + (align - 1));
-  if (!block)
-    return NULL;
+  if (!block) return NULL;
   bin_remove(block);
   uintptr_t wanted = (block->base + align * PAGE - 1) / (align * PAGE) * (align * PAGE);
   size_t skip = (wanted - block->base) / PAGE; /* 0 in the packed zone, which aligns to pages */
   if (skip) {
     struct block *rest = cut(block, skip - zone->guard);
     bin_push(block);
-    if (!rest)
-      return NULL;
+    if (!rest) return NULL;
     block = rest;
   }
   if (block->pages > pages) {
@@ -289,21 +277,16 @@ static struct block *take_space(struct zone *zone, size_t pages, size_t align) {
 static bool open_block(struct block *block) {
   struct zone *zone = block->zone;
   if (zone->guard) {
-    if (mprotect((void *)block->base, block->pages * PAGE, PROT_READ | PROT_WRITE))
-      return false;
-    if (block->pages >= HUGE_FROM)
-      madvise((void *)block->base, block->pages * PAGE, MADV_HUGEPAGE); /* only advice */
+    if (mprotect((void *)block->base, block->pages * PAGE, PROT_READ | PROT_WRITE)) return false;
+    if (block->pages >= HUGE_FROM) madvise((void *)block->base, block->pages * PAGE, MADV_HUGEPAGE); /* only advice */
     return true;
   }
   uintptr_t end = block->base + block->pages * PAGE;
-  if (end <= zone->open)
-    return true;
+  if (end <= zone->open) return true;
   size_t step = GROW_PAGES * PAGE;
   uintptr_t open = zone->start + (end - zone->start + step - 1) / step * step;
-  if (open > zone->end)
-    open = zone->end;
-  if (mprotect((void *)zone->open, open - zone->open, PROT_READ | PROT_WRITE))
-    return false;
+  if (open > zone->end) open = zone->end;
+  if (mprotect((void *)zone->open, open - zone->open, PROT_READ | PROT_WRITE)) return false;
   zone->open = open;
   return true;
 }
@@ -315,8 +298,7 @@ static void close_block(struct block *block) {
   size_t bytes = block->pages * PAGE;
   if (block->zone->guard) {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-    if (mmap(base, bytes, PROT_NONE, flags, -1, 0) != MAP_FAILED)
-      return;
+    if (mmap(base, bytes, PROT_NONE, flags, -1, 0) != MAP_FAILED) return;
   }
   madvise(base, bytes, MADV_DONTNEED);
 }
@@ -362,11 +344,9 @@ static void cache_push(struct block *block) {
 
 static struct block *fresh(struct zone *zone, size_t pages) {
   struct block *block = take_space(zone, pages, zone->guard && pages >= HUGE_FROM ? HUGE_PAGES : 1);
-  if (!block)
-    return NULL;
+  if (!block) return NULL;
   arena.guards += zone->guard;
-  if (open_block(block))
-    return block;
+  if (open_block(block)) return block;
   release(block);
   return NULL;
 }
@@ -385,21 +365,18 @@ static struct block *take(size_t pages) {
       cache_shrink(0, 0);
       block = fresh(zones[i], pages);
     }
-    if (block)
-      return block;
+    if (block) return block;
   }
   return NULL;
 }
 
 hip_error_t cpu_arena_alloc(void **ptr, size_t bytes, enum arena_kind kind, bool checked) {
-  if (bytes > arena.limit)
-    return hip_ErrorOutOfMemory;
+  if (bytes > arena.limit) return hip_ErrorOutOfMemory;
   size_t pages = (bytes + PAGE - 1) / PAGE;
   pthread_mutex_lock(&arena.lock);
   struct block *block = NULL;
   if (arena.live_bytes + pages * PAGE <= arena.limit) {
-    if (arena.live_bytes + arena.cached_bytes + pages * PAGE > arena.limit)
-      cache_shrink(0, 0);
+    if (arena.live_bytes + arena.cached_bytes + pages * PAGE > arena.limit) cache_shrink(0, 0);
     block = take(pages);
   }
   if (block) {
@@ -437,11 +414,12 @@ bool cpu_arena_free(void *ptr, enum arena_kind kind) {
 
 /* ---- asking -------------------------------------------------------------------------------------------------- */
 
-bool cpu_arena_contains(const void *ptr) { return (uintptr_t)ptr >= arena.base && (uintptr_t)ptr < arena.end; }
+bool cpu_arena_contains(const void *ptr) {
+  return (uintptr_t)ptr >= arena.base && (uintptr_t)ptr < arena.end;
+}
 
 bool cpu_arena_covers(const void *ptr, size_t bytes) {
-  if (!cpu_arena_contains(ptr))
-    return false;
+  if (!cpu_arena_contains(ptr)) return false;
   struct block *block, *above;
   pthread_mutex_lock(&arena.lock);
   live_around((uintptr_t)ptr, &block, &above);
@@ -463,8 +441,7 @@ int cpu_arena_nearest(uintptr_t address, uintptr_t *base, size_t *bytes) {
     distance = address - below->ptr < below->bytes ? 0 : address - below->ptr - below->bytes;
     best = below;
   }
-  if (above && above->ptr - address < distance)
-    best = above;
+  if (above && above->ptr - address < distance) best = above;
   if (best) {
     *base = best->ptr;
     *bytes = best->bytes;
@@ -482,9 +459,13 @@ void cpu_arena_info(size_t *available, size_t *total) {
 
 void cpu_arena_get_stats(struct arena_stats *stats) {
   pthread_mutex_lock(&arena.lock);
-  *stats = (struct arena_stats){.live = arena.live, .guarded = arena.guards, .cached = arena.cached,
-                                .live_bytes = arena.live_bytes, .cached_bytes = arena.cached_bytes,
-                                .total = arena.limit, .base = arena.base};
+  *stats = (struct arena_stats){.live = arena.live,
+                                .guarded = arena.guards,
+                                .cached = arena.cached,
+                                .live_bytes = arena.live_bytes,
+                                .cached_bytes = arena.cached_bytes,
+                                .total = arena.limit,
+                                .base = arena.base};
   pthread_mutex_unlock(&arena.lock);
 }
 
@@ -493,8 +474,7 @@ void cpu_arena_get_stats(struct arena_stats *stats) {
 static bool reserve(uintptr_t where, size_t bytes) {
   int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (where ? MAP_FIXED_NOREPLACE : 0);
   void *got = mmap((void *)where, bytes, PROT_NONE, flags, -1, 0);
-  if (got == MAP_FAILED)
-    return false;
+  if (got == MAP_FAILED) return false;
   if (where && got != (void *)where) { /* a kernel that does not know the flag takes it for a hint */
     munmap(got, bytes);
     return false;
@@ -510,15 +490,13 @@ static bool reserve_somewhere(void) {
   static const uintptr_t places[] = {UNDER_TSAN ? 0x550000000000 : 0x200000000000, 0x550000000000, 0x300000000000, 0};
   for (size_t bytes = UNDER_TSAN ? 256 * GIB : 1024 * GIB; bytes >= GIB; bytes /= 4)
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-      if (!(UNDER_TSAN && places[i] == 0x300000000000) && reserve(places[i], bytes))
-        return true;
+      if (!(UNDER_TSAN && places[i] == 0x300000000000) && reserve(places[i], bytes)) return true;
   return false;
 }
 
 static bool zone_start(struct zone *zone, uintptr_t start, uintptr_t end) {
   struct block *all = calloc(1, sizeof *all);
-  if (!all)
-    return false;
+  if (!all) return false;
   zone->start = zone->open = start;
   zone->end = end;
   all->zone = zone;
@@ -530,8 +508,7 @@ static bool zone_start(struct zone *zone, uintptr_t start, uintptr_t end) {
 
 static bool start(char *reason, size_t len) {
   size_t limit = cpu_limits_memory(reason, len);
-  if (!limit)
-    return false;
+  if (!limit) return false;
   if (!reserve_somewhere()) {
     snprintf(reason, len, "no address space for device memory: %s", strerror(errno));
     return false;
@@ -549,13 +526,18 @@ static bool start(char *reason, size_t len) {
 
 bool cpu_arena_start(char *reason, size_t len) {
   pthread_mutex_lock(&arena.lock);
-  if (!arena.started)
-    arena.started = start(reason, len);
+  if (!arena.started) arena.started = start(reason, len);
   bool started = arena.started;
   pthread_mutex_unlock(&arena.lock);
   return started;
 }
 
-void cpu_arena_fork_prepare(void) { pthread_mutex_lock(&arena.lock); }
-void cpu_arena_fork_parent(void) { pthread_mutex_unlock(&arena.lock); }
-void cpu_arena_fork_child(void) { pthread_mutex_init(&arena.lock, NULL); }
+void cpu_arena_fork_prepare(void) {
+  pthread_mutex_lock(&arena.lock);
+}
+void cpu_arena_fork_parent(void) {
+  pthread_mutex_unlock(&arena.lock);
+}
+void cpu_arena_fork_child(void) {
+  pthread_mutex_init(&arena.lock, NULL);
+}

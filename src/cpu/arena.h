@@ -28,7 +28,7 @@ bool cpu_arena_contains(const void *ptr);
 void cpu_arena_info(size_t *available, size_t *total);
 
 struct arena_stats {
-  size_t live, guarded, cached; /* blocks; guarded includes cached ones */
+  size_t live, guarded, cached;    /* blocks; guarded includes cached ones */
   size_t live_bytes, cached_bytes; /* in whole pages */
   size_t total;
   uintptr_t base;

@@ -17,23 +17,19 @@ static void fill_row(const struct command_fill *fill, void *to) {
   if (fill->element == 1) {
     memset(to, (int)fill->value, fill->width);
   } else if (fill->element == 2) {
-    for (size_t i = 0; i < fill->width; i++)
-      ((uint16_t *)to)[i] = (uint16_t)fill->value;
+    for (size_t i = 0; i < fill->width; i++) ((uint16_t *)to)[i] = (uint16_t)fill->value;
   } else {
-    for (size_t i = 0; i < fill->width; i++)
-      ((uint32_t *)to)[i] = fill->value;
+    for (size_t i = 0; i < fill->width; i++) ((uint32_t *)to)[i] = fill->value;
   }
 }
 
 static void fill_rows(const struct command_fill *fill) {
-  for (size_t row = 0; row < fill->height; row++)
-    fill_row(fill, (char *)fill->to + row * fill->pitch);
+  for (size_t row = 0; row < fill->height; row++) fill_row(fill, (char *)fill->to + row * fill->pitch);
 }
 
 static void launch(hip_stream_t stream, const struct cpu_launch *what) {
   struct hip_fault fault;
-  if (cpu_exec_run(what, &fault))
-    cpu_device_add_fault(cpu_stream_device(stream), &fault);
+  if (cpu_exec_run(what, &fault)) cpu_device_add_fault(cpu_stream_device(stream), &fault);
 }
 
 void cpu_command_run(hip_stream_t stream, struct command *command) {

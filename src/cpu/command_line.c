@@ -15,13 +15,25 @@
 #include "cpu/headers.h"
 
 static const char *const common[] = {
-    "-std=c++17", "-O3", "-march=native", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-fno-math-errno",
-    "-fno-trapping-math", "-ffp-contract=fast", "-fno-asynchronous-unwind-tables", "-fno-stack-protector",
-    "-fno-threadsafe-statics", "-fno-ident",
+    "-std=c++17",
+    "-O3",
+    "-march=native",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=fast",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-stack-protector",
+    "-fno-threadsafe-statics",
+    "-fno-ident",
 };
 static const char *const clang_only[] = {"--no-default-config", "-nostdinc++", "-nostdlibinc", "-fno-crash-diagnostics",
                                          "-Wno-unused-command-line-argument"};
-static const char *const gcc_only[] = {"-nostdinc++", "-nostdinc", "-fno-extern-tls-init", "-fno-gnu-unique", "-Wno-attributes"};
+static const char *const gcc_only[] = {"-nostdinc++", "-nostdinc", "-fno-extern-tls-init", "-fno-gnu-unique",
+                                       "-Wno-attributes"};
 
 void cpu_line_add(struct command_line *line, const char *item) {
   if (line->count + 2 > line->capacity) {
@@ -38,11 +50,12 @@ void cpu_line_add(struct command_line *line, const char *item) {
   line->items[line->count] = NULL;
 }
 
-void cpu_line_free(struct command_line *line) { free(line->items); }
+void cpu_line_free(struct command_line *line) {
+  free(line->items);
+}
 
 static void add_all(struct command_line *line, const char *const *items, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    cpu_line_add(line, items[i]);
+  for (size_t i = 0; i < count; i++) cpu_line_add(line, items[i]);
 }
 
 void cpu_line_begin(struct command_line *line, const struct toolchain *toolchain, unsigned warp) {
@@ -52,8 +65,7 @@ void cpu_line_begin(struct command_line *line, const struct toolchain *toolchain
     add_all(line, clang_only, sizeof clang_only / sizeof clang_only[0]);
   else
     add_all(line, gcc_only, sizeof gcc_only / sizeof gcc_only[0]);
-  if (toolchain->is_clang && toolchain->libmvec[0])
-    cpu_line_add(line, "-fveclib=libmvec");
+  if (toolchain->is_clang && toolchain->libmvec[0]) cpu_line_add(line, "-fveclib=libmvec");
   cpu_line_add(line, warp == 64 ? "-DLUHIP_CPU_WARP=64" : "-DLUHIP_CPU_WARP=32");
 }
 
@@ -67,8 +79,7 @@ void cpu_line_identity(const struct toolchain *toolchain, unsigned warp, uint8_t
   hash_add_u64(&hash, LUHIP_CPU_ABI);
   hash_add(&hash, toolchain->identity, HASH_BYTES);
   hash_add(&hash, headers, HASH_BYTES);
-  for (size_t i = 0; i < line.count; i++)
-    hash_add_string(&hash, line.items[i]);
+  for (size_t i = 0; i < line.count; i++) hash_add_string(&hash, line.items[i]);
   hash_finish(&hash, digest);
   cpu_line_free(&line);
 }
@@ -76,14 +87,15 @@ void cpu_line_identity(const struct toolchain *toolchain, unsigned warp, uint8_t
 static char *setting(const char *name, const char *value) {
   size_t length = strlen(name) + strlen(value) + 2;
   char *text = malloc(length);
-  if (text)
-    snprintf(text, length, "%s=%s", name, value);
+  if (text) snprintf(text, length, "%s=%s", name, value);
   return text;
 }
 
 const char **cpu_environment_new(const char *scratch) {
   const char *libraries = getenv("LD_LIBRARY_PATH"); /* a compiler outside the usual places may need it */
-  const char *const settings[][2] = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"LC_ALL", "C"}, {"TMPDIR", scratch},
+  const char *const settings[][2] = {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
+                                     {"LC_ALL", "C"},
+                                     {"TMPDIR", scratch},
                                      {libraries ? "LD_LIBRARY_PATH" : NULL, libraries}};
   const char **environment = calloc(sizeof settings / sizeof settings[0] + 1, sizeof *environment);
   size_t count = 0;
@@ -96,7 +108,6 @@ const char **cpu_environment_new(const char *scratch) {
 }
 
 void cpu_environment_free(const char **environment) {
-  for (size_t i = 0; environment && environment[i]; i++)
-    free((char *)environment[i]);
+  for (size_t i = 0; environment && environment[i]; i++) free((char *)environment[i]);
   free(environment);
 }

@@ -27,6 +27,7 @@
 #include "cpu/options.h"
 #include "cpu/precompiled.h"
 #include "cpu/scratch.h"
+#include "cpu/shared.h"
 
 struct compile {
   const struct hip_compile_request *request;
@@ -68,8 +69,7 @@ static hip_error_t check_request(struct compile *compile) {
     return complain(compile, hip_ErrorInvalidValue, "a compile needs a source and an architecture");
   for (int device = 0; device < CPU_DEVICES && !compile->warp; device++) {
     cpu_device_arch(device, arch, sizeof arch);
-    if (strcmp(arch, request->arch) == 0)
-      compile->warp = cpu_device_warp(device);
+    if (strcmp(arch, request->arch) == 0) compile->warp = cpu_device_warp(device);
   }
   if (!compile->warp) {
     snprintf(why, sizeof why, "this device compiles for itself, %s, and not for '%.100s'", arch, request->arch);
@@ -88,6 +88,8 @@ static hip_error_t write_source(struct compile *compile) {
   text_add(&text, "\"\n");
   text_add(&text, compile->request->source);
   text_add(&text, "\n");
+  if (!text.failed && !compile->preprocess)
+    cpu_shared_mark(text.data);
   int error = text.failed ? ENOMEM : cpu_scratch_write(compile->scratch, "source/kernel.cpp", text.data, text.length);
   text_free(&text);
   return error ? complain(compile, hip_ErrorOperatingSystem, strerror(error)) : hip_Success;
@@ -99,7 +101,9 @@ static hip_error_t write_headers(struct compile *compile) {
   for (size_t i = 0; i < request->headers; i++) {
     struct text name = {.data = NULL};
     text_printf(&name, "include/%s", request->header_names[i]);
-    int error = name.failed ? ENOMEM : cpu_scratch_write(compile->scratch, name.data, request->header_texts[i], strlen(request->header_texts[i]));
+    int error = name.failed ? ENOMEM
+                            : cpu_scratch_write(compile->scratch, name.data, request->header_texts[i],
+                                                strlen(request->header_texts[i]));
     text_free(&name);
     if (error) {
       snprintf(why, sizeof why, "header '%.200s' given as text: %s", request->header_names[i],
@@ -114,10 +118,8 @@ static hip_error_t prepare(struct compile *compile) {
   char why[512];
   int error;
   hip_error_t rc = check_request(compile);
-  if (rc)
-    return rc;
-  if (!cpu_toolchain_find(&compile->toolchain, why, sizeof why))
-    return complain(compile, hip_ErrorFileNotFound, why);
+  if (rc) return rc;
+  if (!cpu_toolchain_find(&compile->toolchain, why, sizeof why)) return complain(compile, hip_ErrorFileNotFound, why);
   error = cpu_scratch_make(compile->scratch);
   if (error) {
     compile->scratch[0] = '\0';
@@ -125,8 +127,7 @@ static hip_error_t prepare(struct compile *compile) {
     return complain(compile, hip_ErrorOperatingSystem, why);
   }
   compile->environment = cpu_environment_new(compile->scratch);
-  if (!compile->environment)
-    return complain(compile, hip_ErrorOutOfMemory, "out of host memory");
+  if (!compile->environment) return complain(compile, hip_ErrorOutOfMemory, "out of host memory");
   error = cpu_headers_prepare(&compile->headers, compile->scratch);
   if (error) {
     snprintf(why, sizeof why, "the device headers cannot be written: %s", strerror(error));
@@ -143,9 +144,7 @@ static void add_output(struct compile *compile, const char *output) {
   struct path source = in_scratch(compile, "source/kernel.cpp"), include = in_scratch(compile, "include/");
   char device[HEADERS_PATH + 2];
   snprintf(device, sizeof device, "%s/", compile->headers.folder);
-  const struct {
-    const char *from, *to;
-  } changes[] = {{source.text, compile->name}, {include.text, ""}, {device, ""}};
+  const struct { const char *from, *to; } changes[] = {{source.text, compile->name}, {include.text, ""}, {device, ""}};
   for (const char *at = output; *at;) {
     const char *next = NULL, *to = "";
     size_t length = 0;
@@ -169,12 +168,12 @@ static void add_output(struct compile *compile, const char *output) {
 
 /* ---- running the compiler ------------------------------------------------------------------------------------------------- */
 
-static void build_line(const struct compile *compile, struct command_line *line, const struct path paths[4], const char *precompiled) {
+static void build_line(const struct compile *compile, struct command_line *line, const struct path paths[4],
+                       const char *precompiled) {
   cpu_line_begin(line, &compile->toolchain, compile->warp);
   cpu_line_add(line, "-I");
   cpu_line_add(line, paths[0].text);
-  for (size_t i = 0; i < compile->request->noptions; i++)
-    cpu_line_add(line, compile->request->options[i]);
+  for (size_t i = 0; i < compile->request->noptions; i++) cpu_line_add(line, compile->request->options[i]);
   cpu_line_add(line, "-isystem");
   cpu_line_add(line, compile->headers.folder);
   if (compile->preprocess) {
@@ -215,8 +214,7 @@ static hip_error_t verdict(struct compile *compile, const struct spawn_result *e
   if (ended->end == SPAWN_UNKNOWN) { /* the output tells: compilers rename it into place at the end */
     struct path output = in_scratch(compile, compile->preprocess ? "kernel.i" : "kernel.o");
     struct file_content content;
-    if (file_read(output.text, &content))
-      return hip_ErrorInvalidSource;
+    if (file_read(output.text, &content)) return hip_ErrorInvalidSource;
     bool good = content.bytes > 0;
     free(content.data);
     return good ? hip_Success : hip_ErrorInvalidSource;
@@ -234,14 +232,17 @@ static hip_error_t run_once(struct compile *compile, const char *precompiled, bo
     cpu_line_free(&line);
     return complain(compile, hip_ErrorOutOfMemory, "out of host memory");
   }
-  struct spawn_request request = {.path = compile->toolchain.compiler, .argv = line.items, .envp = compile->environment,
+  struct spawn_request request = {.path = compile->toolchain.compiler,
+                                  .argv = line.items,
+                                  .envp = compile->environment,
                                   .timeout_ms = compile->request->timeout_ms};
   struct spawn_result ended;
   int error = spawn_run(&request, &ended);
   cpu_line_free(&line);
   if (error) {
     char why[512];
-    snprintf(why, sizeof why, "the compiler %.200s cannot be started: %s", compile->toolchain.compiler, strerror(error));
+    snprintf(why, sizeof why, "the compiler %.200s cannot be started: %s", compile->toolchain.compiler,
+             strerror(error));
     return complain(compile, hip_ErrorFileNotFound, why);
   }
   *suspect = precompiled && (has_crashed(&ended) || strstr(ended.output, precompiled));
@@ -257,13 +258,13 @@ static hip_error_t run_once(struct compile *compile, const char *precompiled, bo
 /* With the precompiled header where there is one; a failure that may be its fault is tried again without. */
 static hip_error_t run_compiler(struct compile *compile) {
   struct precompiled precompiled;
-  bool use = !compile->preprocess && compile->toolchain.is_clang && compile->headers.kept &&
-             cpu_options_are_light(compile->request->options, compile->request->noptions) &&
-             cpu_precompiled_get(&precompiled, &compile->toolchain, &compile->headers, compile->warp, compile->environment);
+  bool use =
+      !compile->preprocess && compile->toolchain.is_clang && compile->headers.kept &&
+      cpu_options_are_light(compile->request->options, compile->request->noptions) &&
+      cpu_precompiled_get(&precompiled, &compile->toolchain, &compile->headers, compile->warp, compile->environment);
   bool suspect = false;
   hip_error_t rc = run_once(compile, use ? precompiled.path : NULL, &suspect);
-  if (!suspect)
-    return rc;
+  if (!suspect) return rc;
   cpu_precompiled_discard(&precompiled);
   return run_once(compile, NULL, &suspect);
 }
@@ -282,7 +283,8 @@ static const char *lowered_name(const struct cpu_image *image, size_t i) {
   char name[32];
   snprintf(name, sizeof name, "luhip_kd_%zu", i);
   const Elf64_Sym *descriptor = cpu_image_find(image, name);
-  uint64_t address = descriptor ? cpu_image_pointer(image, descriptor->st_value + offsetof(struct luhip_cpu_kernel, function)) : 0;
+  uint64_t address =
+      descriptor ? cpu_image_pointer(image, descriptor->st_value + offsetof(struct luhip_cpu_kernel, function)) : 0;
   for (size_t j = 0; address && j < image->nsymbols; j++)
     if (ELF64_ST_TYPE(image->symbols[j].st_info) == STT_FUNC && image->symbols[j].st_value == address)
       return cpu_image_name(image, &image->symbols[j]);
@@ -292,13 +294,11 @@ static const char *lowered_name(const struct cpu_image *image, size_t i) {
 /* The list and its names are one allocation, since whoever frees it does not know how long it is. */
 static char **pack_names(const char *const *names, size_t count) {
   size_t bytes = (count + 1) * sizeof(char *);
-  for (size_t i = 0; i < count; i++)
-    bytes += names[i] ? strlen(names[i]) + 1 : 0;
+  for (size_t i = 0; i < count; i++) bytes += names[i] ? strlen(names[i]) + 1 : 0;
   char **list = calloc(1, bytes);
   char *at = (char *)(list + count + 1);
   for (size_t i = 0; list && i < count; i++) {
-    if (!names[i])
-      continue;
+    if (!names[i]) continue;
     list[i] = at;
     at = stpcpy(at, names[i]) + 1;
   }
@@ -321,25 +321,24 @@ static hip_error_t take_names(struct compile *compile) {
       rc = complain(compile, hip_ErrorInvalidSource, why);
     }
   }
-  if (names && !rc)
-    compile->result->lowered = pack_names(names, request->nkernels);
+  if (names && !rc) compile->result->lowered = pack_names(names, request->nkernels);
   free(names);
   return rc || compile->result->lowered ? rc : complain(compile, hip_ErrorOutOfMemory, "out of host memory");
 }
 
 static hip_error_t compile_and_link(struct compile *compile) {
   hip_error_t rc = prepare(compile);
-  if (!rc)
-    rc = run_compiler(compile);
-  if (!rc)
-    rc = take_dependencies(compile);
-  if (rc)
-    return rc;
-  struct cpu_link link = {.toolchain = &compile->toolchain, .scratch = compile->scratch, .name = compile->name,
-                          .envp = compile->environment, .warp = compile->warp, .timeout_ms = compile->request->timeout_ms};
+  if (!rc) rc = run_compiler(compile);
+  if (!rc) rc = take_dependencies(compile);
+  if (rc) return rc;
+  struct cpu_link link = {.toolchain = &compile->toolchain,
+                          .scratch = compile->scratch,
+                          .name = compile->name,
+                          .envp = compile->environment,
+                          .warp = compile->warp,
+                          .timeout_ms = compile->request->timeout_ms};
   rc = cpu_link_module(&link, &compile->result->code, &compile->result->code_bytes, &compile->log);
-  if (rc)
-    return rc;
+  if (rc) return rc;
   if (!compile->toolchain.is_clang)
     text_printf(&compile->log, "%s: note: compiled with %s, as there is no clang; kernels run slowly\n", compile->name,
                 compile->toolchain.compiler);
@@ -349,16 +348,12 @@ static hip_error_t compile_and_link(struct compile *compile) {
 static hip_error_t preprocess(struct compile *compile) {
   struct file_content content;
   hip_error_t rc = prepare(compile);
-  if (!rc)
-    rc = run_compiler(compile);
-  if (!rc)
-    rc = take_dependencies(compile);
-  if (rc)
-    return rc;
+  if (!rc) rc = run_compiler(compile);
+  if (!rc) rc = take_dependencies(compile);
+  if (rc) return rc;
   struct path output = in_scratch(compile, "kernel.i");
   int error = file_read(output.text, &content);
-  if (error)
-    return complain(compile, hip_ErrorOperatingSystem, strerror(error));
+  if (error) return complain(compile, hip_ErrorOperatingSystem, strerror(error));
   compile->result->code = content.data;
   compile->result->code_bytes = content.bytes;
   return hip_Success;
@@ -373,19 +368,16 @@ static void free_product(struct hip_compile_result *result) {
   *result = (struct hip_compile_result){.log = result->log};
 }
 
-static hip_error_t run(const struct hip_compile_request *request, struct hip_compile_result *result, bool preprocessing) {
-  if (!result)
-    return hip_ErrorInvalidValue;
+static hip_error_t run(const struct hip_compile_request *request, struct hip_compile_result *result,
+                       bool preprocessing) {
+  if (!result) return hip_ErrorInvalidValue;
   *result = (struct hip_compile_result){.code = NULL};
-  if (!request)
-    return hip_ErrorInvalidValue;
+  if (!request) return hip_ErrorInvalidValue;
   struct compile compile = {.request = request, .result = result, .preprocess = preprocessing};
   hip_error_t rc = preprocessing ? preprocess(&compile) : compile_and_link(&compile);
-  if (compile.scratch[0])
-    cpu_scratch_remove(compile.scratch);
+  if (compile.scratch[0]) cpu_scratch_remove(compile.scratch);
   cpu_environment_free(compile.environment);
-  if (rc)
-    free_product(result);
+  if (rc) free_product(result);
   result->log = text_take(&compile.log);
   return rc;
 }
@@ -399,8 +391,7 @@ hip_error_t cpu_preprocess(const struct hip_compile_request *request, struct hip
 }
 
 hip_error_t cpu_compile_free(struct hip_compile_result *result) {
-  if (!result)
-    return hip_ErrorInvalidValue;
+  if (!result) return hip_ErrorInvalidValue;
   free_product(result);
   free(result->log);
   result->log = NULL;
@@ -410,10 +401,8 @@ hip_error_t cpu_compile_free(struct hip_compile_result *result) {
 hip_error_t cpu_compile_identity(char *identity, size_t len, unsigned warp) {
   struct toolchain toolchain;
   uint8_t digest[HASH_BYTES];
-  if (!identity || !len)
-    return hip_ErrorInvalidValue;
-  if (!cpu_toolchain_find(&toolchain, identity, len))
-    return hip_ErrorFileNotFound;
+  if (!identity || !len) return hip_ErrorInvalidValue;
+  if (!cpu_toolchain_find(&toolchain, identity, len)) return hip_ErrorFileNotFound;
   cpu_line_identity(&toolchain, warp, digest);
   const char *slash = strrchr(toolchain.compiler, '/');
   int used = snprintf(identity, len, "%s-", slash ? slash + 1 : toolchain.compiler);

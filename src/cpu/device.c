@@ -35,16 +35,36 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the faults */
 static _Thread_local int current;
 static _Thread_local uint64_t tag;
 
-unsigned cpu_device_warp(int device) { return device == 0 ? 32 : 64; }
-bool cpu_device_exists(int device) { return device >= 0 && device < CPU_DEVICES; }
-int cpu_device_current(void) { return current; }
-void cpu_device_set_current(int device) { current = device; }
-bool cpu_device_checked(int device) { return atomic_load(&devices[device].checked); }
-void cpu_device_set_checked(int device, bool on) { atomic_store(&devices[device].checked, on); }
-unsigned cpu_device_timeout(int device) { return atomic_load(&devices[device].timeout_ms); }
-void cpu_device_set_timeout(int device, unsigned ms) { atomic_store(&devices[device].timeout_ms, ms); }
-uint64_t cpu_device_tag(void) { return tag; }
-void cpu_device_set_tag(uint64_t value) { tag = value; }
+unsigned cpu_device_warp(int device) {
+  return device == 0 ? 32 : 64;
+}
+bool cpu_device_exists(int device) {
+  return device >= 0 && device < CPU_DEVICES;
+}
+int cpu_device_current(void) {
+  return current;
+}
+void cpu_device_set_current(int device) {
+  current = device;
+}
+bool cpu_device_checked(int device) {
+  return atomic_load(&devices[device].checked);
+}
+void cpu_device_set_checked(int device, bool on) {
+  atomic_store(&devices[device].checked, on);
+}
+unsigned cpu_device_timeout(int device) {
+  return atomic_load(&devices[device].timeout_ms);
+}
+void cpu_device_set_timeout(int device, unsigned ms) {
+  atomic_store(&devices[device].timeout_ms, ms);
+}
+uint64_t cpu_device_tag(void) {
+  return tag;
+}
+void cpu_device_set_tag(uint64_t value) {
+  tag = value;
+}
 
 /* ---- faults --------------------------------------------------------------------------------------------------- */
 
@@ -79,20 +99,26 @@ bool cpu_device_take_fault(int ordinal, struct hip_fault *fault) {
     }
   }
   pthread_mutex_unlock(&lock);
-  if (!node)
-    return false;
+  if (!node) return false;
   *fault = node->fault;
   free(node);
   if (dropped) {
     size_t used = strlen(fault->text);
-    snprintf(fault->text + used, sizeof fault->text - used, " (and %llu more faults without a record)", (unsigned long long)dropped);
+    snprintf(fault->text + used, sizeof fault->text - used, " (and %llu more faults without a record)",
+             (unsigned long long)dropped);
   }
   return true;
 }
 
-void cpu_device_fork_prepare(void) { pthread_mutex_lock(&lock); }
-void cpu_device_fork_parent(void) { pthread_mutex_unlock(&lock); }
-void cpu_device_fork_child(void) { pthread_mutex_init(&lock, NULL); }
+void cpu_device_fork_prepare(void) {
+  pthread_mutex_lock(&lock);
+}
+void cpu_device_fork_parent(void) {
+  pthread_mutex_unlock(&lock);
+}
+void cpu_device_fork_child(void) {
+  pthread_mutex_init(&lock, NULL);
+}
 
 /* ---- names and limits ------------------------------------------------------------------------------------------- */
 

@@ -14,7 +14,7 @@ enum { CPU_DEVICES = 2 };
 
 unsigned cpu_device_warp(int device);
 bool cpu_device_exists(int device);
-int cpu_device_current(void);       /* of the calling thread */
+int cpu_device_current(void); /* of the calling thread */
 void cpu_device_set_current(int device);
 
 /* Settings of one ordinal. */

@@ -18,8 +18,8 @@
 struct hip_event_impl {
   int refs;
   unsigned flags;
-  uint64_t generation;  /* counts records */
-  hip_stream_t stream;  /* of the last record, a reference; NULL: never recorded */
+  uint64_t generation; /* counts records */
+  hip_stream_t stream; /* of the last record, a reference; NULL: never recorded */
   uint64_t position;
   int64_t time_ns;
 };
@@ -28,19 +28,16 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The lock is held. Gives the stream whose reference is to be dropped after unlocking. */
 static hip_stream_t drop(hip_event_t event) {
-  if (--event->refs)
-    return NULL;
+  if (--event->refs) return NULL;
   hip_stream_t stream = event->stream;
   free(event);
   return stream;
 }
 
 hip_error_t cpu_event_create(hip_event_t *event, unsigned flags) {
-  if (!event || flags & ~(unsigned)(hip_EventBlockingSync | hip_EventDisableTiming))
-    return hip_ErrorInvalidValue;
+  if (!event || flags & ~(unsigned)(hip_EventBlockingSync | hip_EventDisableTiming)) return hip_ErrorInvalidValue;
   hip_event_t made = calloc(1, sizeof *made);
-  if (!made)
-    return hip_ErrorOutOfMemory;
+  if (!made) return hip_ErrorOutOfMemory;
   made->refs = 1;
   made->flags = flags;
   *event = made;
@@ -48,8 +45,7 @@ hip_error_t cpu_event_create(hip_event_t *event, unsigned flags) {
 }
 
 hip_error_t cpu_event_destroy(hip_event_t event) {
-  if (!event)
-    return hip_ErrorInvalidHandle;
+  if (!event) return hip_ErrorInvalidHandle;
   pthread_mutex_lock(&lock);
   hip_stream_t stream = drop(event);
   pthread_mutex_unlock(&lock);
@@ -58,11 +54,9 @@ hip_error_t cpu_event_destroy(hip_event_t event) {
 }
 
 hip_error_t cpu_event_record(hip_event_t event, hip_stream_t stream) {
-  if (!event || !stream)
-    return hip_ErrorInvalidHandle;
+  if (!event || !stream) return hip_ErrorInvalidHandle;
   struct command *command = cpu_stream_command(stream, COMMAND_RECORD, 0);
-  if (!command)
-    return hip_ErrorOutOfMemory;
+  if (!command) return hip_ErrorOutOfMemory;
   pthread_mutex_lock(&lock);
   uint64_t position;
   command->record = (struct command_record){.event = event, .generation = ++event->generation};
@@ -94,7 +88,9 @@ void cpu_event_reached(const struct command_record *record) {
 }
 
 /* The lock is held. */
-static bool has_come(hip_event_t event) { return !event->stream || cpu_stream_passed(event->stream, event->position); }
+static bool has_come(hip_event_t event) {
+  return !event->stream || cpu_stream_passed(event->stream, event->position);
+}
 
 /* Where the event stands, with a reference; NULL when there is nothing to wait for. */
 static hip_stream_t place(hip_event_t event, uint64_t *position) {
@@ -106,8 +102,7 @@ static hip_stream_t place(hip_event_t event, uint64_t *position) {
 }
 
 hip_error_t cpu_event_query(hip_event_t event) {
-  if (!event)
-    return hip_ErrorInvalidHandle;
+  if (!event) return hip_ErrorInvalidHandle;
   pthread_mutex_lock(&lock);
   bool come = has_come(event);
   pthread_mutex_unlock(&lock);
@@ -116,8 +111,7 @@ hip_error_t cpu_event_query(hip_event_t event) {
 
 hip_error_t cpu_event_synchronize(hip_event_t event) {
   uint64_t position;
-  if (!event)
-    return hip_ErrorInvalidHandle;
+  if (!event) return hip_ErrorInvalidHandle;
   hip_stream_t stream = place(event, &position);
   if (stream) {
     cpu_stream_wait(stream, position);
@@ -128,10 +122,8 @@ hip_error_t cpu_event_synchronize(hip_event_t event) {
 
 hip_error_t cpu_stream_wait_event(hip_stream_t stream, hip_event_t event, unsigned flags) {
   uint64_t position;
-  if (!stream || !event)
-    return hip_ErrorInvalidHandle;
-  if (flags)
-    return hip_ErrorInvalidValue;
+  if (!stream || !event) return hip_ErrorInvalidHandle;
+  if (flags) return hip_ErrorInvalidValue;
   hip_stream_t other = place(event, &position);
   if (!other || other == stream) {
     cpu_stream_release(other);
@@ -144,16 +136,13 @@ hip_error_t cpu_stream_wait_event(hip_stream_t stream, hip_event_t event, unsign
   }
   command->wait = (struct command_wait){.stream = other, .position = position};
   hip_error_t rc = cpu_stream_commit(stream, command, NULL);
-  if (rc)
-    cpu_stream_release(other);
+  if (rc) cpu_stream_release(other);
   return rc;
 }
 
 hip_error_t cpu_event_elapsed(float *ms, hip_event_t start, hip_event_t stop) {
-  if (!ms)
-    return hip_ErrorInvalidValue;
-  if (!start || !stop)
-    return hip_ErrorInvalidHandle;
+  if (!ms) return hip_ErrorInvalidValue;
+  if (!start || !stop) return hip_ErrorInvalidHandle;
   hip_error_t rc = hip_Success;
   pthread_mutex_lock(&lock);
   if (!start->stream || !stop->stream || (start->flags | stop->flags) & hip_EventDisableTiming ||
@@ -167,6 +156,12 @@ hip_error_t cpu_event_elapsed(float *ms, hip_event_t start, hip_event_t stop) {
   return rc;
 }
 
-void cpu_events_fork_prepare(void) { pthread_mutex_lock(&lock); }
-void cpu_events_fork_parent(void) { pthread_mutex_unlock(&lock); }
-void cpu_events_fork_child(void) { pthread_mutex_init(&lock, NULL); }
+void cpu_events_fork_prepare(void) {
+  pthread_mutex_lock(&lock);
+}
+void cpu_events_fork_parent(void) {
+  pthread_mutex_unlock(&lock);
+}
+void cpu_events_fork_child(void) {
+  pthread_mutex_init(&lock, NULL);
+}

@@ -20,8 +20,7 @@
 static bool belongs_to(const char *variable, const char *lowered) {
   char *name;
   size_t length = strlen(lowered);
-  if (strncmp(variable, "_ZZ", 3) != 0)
-    return false;
+  if (strncmp(variable, "_ZZ", 3) != 0) return false;
   if (strncmp(lowered, "_Z", 2) == 0)
     return strncmp(variable + 3, lowered + 2, length - 2) == 0 && variable[3 + length - 2] == 'E';
   return strtoul(variable + 3, &name, 10) == length && strncmp(name, lowered, length) == 0 && name[length] == 'E';
@@ -31,11 +30,11 @@ static bool belongs_to(const char *variable, const char *lowered) {
 static bool is_shared_variable(const struct cpu_image *image, const Elf64_Sym *symbol) {
   static const char *const internal[] = {"_ZL9threadIdx", "_ZL8blockIdx", "_ZL8blockDim", "_ZL7gridDim"};
   const char *name = cpu_image_name(image, symbol);
-  if (ELF64_ST_TYPE(symbol->st_info) != STT_TLS || symbol->st_shndx == SHN_UNDEF || !symbol->st_size || strstr(name, "luhip_"))
+  if (ELF64_ST_TYPE(symbol->st_info) != STT_TLS || symbol->st_shndx == SHN_UNDEF || !symbol->st_size ||
+      strstr(name, "luhip_"))
     return false;
   for (size_t i = 0; i < sizeof internal / sizeof internal[0]; i++)
-    if (strcmp(name, internal[i]) == 0)
-      return false;
+    if (strcmp(name, internal[i]) == 0) return false;
   return true;
 }
 
@@ -43,15 +42,12 @@ void cpu_function_find_shared(const struct cpu_image *image, struct hip_function
   size_t common = 0;
   for (size_t i = 0; i < image->nsymbols; i++) {
     const Elf64_Sym *symbol = &image->symbols[i];
-    if (!is_shared_variable(image, symbol))
-      continue;
+    if (!is_shared_variable(image, symbol)) continue;
     size_t owner = 0;
-    while (owner < count && !belongs_to(cpu_image_name(image, symbol), functions[owner].lowered))
-      owner++;
+    while (owner < count && !belongs_to(cpu_image_name(image, symbol), functions[owner].lowered)) owner++;
     *(owner < count ? &functions[owner].shared : &common) += symbol->st_size;
   }
-  for (size_t i = 0; i < count; i++)
-    functions[i].shared += common;
+  for (size_t i = 0; i < count; i++) functions[i].shared += common;
 }
 
 /* ---- launching ---------------------------------------------------------------------------------------------------- */
@@ -85,18 +81,15 @@ static bool pack(const struct luhip_cpu_kernel *kernel, void **params, void **ex
   const void *data;
   size_t bytes;
   if (extra) {
-    if (!packed_arguments(extra, &data, &bytes))
-      return false;
-    size_t needed = kernel->nparams ? kernel->params[kernel->nparams - 1].offset + kernel->params[kernel->nparams - 1].size : 0;
-    if (bytes < needed)
-      return false;
-    if (needed)
-      memcpy(packed, data, needed);
+    if (!packed_arguments(extra, &data, &bytes)) return false;
+    size_t needed =
+        kernel->nparams ? kernel->params[kernel->nparams - 1].offset + kernel->params[kernel->nparams - 1].size : 0;
+    if (bytes < needed) return false;
+    if (needed) memcpy(packed, data, needed);
     return true;
   }
   for (unsigned i = 0; i < kernel->nparams; i++) {
-    if (!params || !params[i])
-      return false;
+    if (!params || !params[i]) return false;
     memcpy(packed + kernel->params[i].offset, params[i], kernel->params[i].size);
   }
   return true;
@@ -104,15 +97,11 @@ static bool pack(const struct luhip_cpu_kernel *kernel, void **params, void **ex
 
 hip_error_t cpu_function_launch(hip_function_t function, const struct launch_geometry *geometry, hip_stream_t stream,
                                 void **params, void **extra) {
-  if (!function || !stream || function->device != cpu_stream_device(stream))
-    return hip_ErrorInvalidHandle;
-  if (!within_limits(function, geometry))
-    return hip_ErrorInvalidConfiguration;
-  if (params && extra)
-    return hip_ErrorInvalidValue;
+  if (!function || !stream || function->device != cpu_stream_device(stream)) return hip_ErrorInvalidHandle;
+  if (!within_limits(function, geometry)) return hip_ErrorInvalidConfiguration;
+  if (params && extra) return hip_ErrorInvalidValue;
   struct command *command = cpu_stream_command(stream, COMMAND_LAUNCH, function->kernel->args_bytes);
-  if (!command)
-    return hip_ErrorOutOfMemory;
+  if (!command) return hip_ErrorOutOfMemory;
   if (!pack(function->kernel, params, extra, command->payload)) {
     cpu_stream_drop(stream, command);
     return hip_ErrorInvalidValue;
@@ -124,7 +113,8 @@ hip_error_t cpu_function_launch(hip_function_t function, const struct launch_geo
                                 .args = command->payload,
                                 .tag = cpu_device_tag(),
                                 .warp = cpu_device_warp(function->device),
-                                .timeout_ms = cpu_device_timeout(function->device)};
+                                .timeout_ms = cpu_device_timeout(function->device),
+                                .checked = cpu_device_checked(function->device)};
   memcpy(launch->grid, geometry->grid, sizeof launch->grid);
   memcpy(launch->block, geometry->block, sizeof launch->block);
   return cpu_stream_commit(stream, command, NULL);
@@ -133,10 +123,8 @@ hip_error_t cpu_function_launch(hip_function_t function, const struct launch_geo
 /* ---- asking -------------------------------------------------------------------------------------------------------- */
 
 hip_error_t cpu_function_attribute(int *value, hip_func_attribute_t attribute, hip_function_t function) {
-  if (!value)
-    return hip_ErrorInvalidValue;
-  if (!function)
-    return hip_ErrorInvalidHandle;
+  if (!value) return hip_ErrorInvalidValue;
+  if (!function) return hip_ErrorInvalidHandle;
   size_t shared = function->shared < INT32_MAX ? function->shared : INT32_MAX;
   switch (attribute) {
   case hip_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
@@ -158,17 +146,13 @@ hip_error_t cpu_function_attribute(int *value, hip_func_attribute_t attribute, h
 }
 
 hip_error_t cpu_function_occupancy(int *blocks, hip_function_t function, int block, size_t shared) {
-  if (!blocks || block <= 0)
-    return hip_ErrorInvalidValue;
-  if (!function)
-    return hip_ErrorInvalidHandle;
+  if (!blocks || block <= 0) return hip_ErrorInvalidValue;
+  if (!function) return hip_ErrorInvalidHandle;
   unsigned warp = cpu_device_warp(function->device);
   size_t threads = ((size_t)block + warp - 1) / warp * warp, used;
   int count = threads <= CPU_MAX_THREADS ? (int)(CPU_MAX_THREADS / threads) : 0;
-  if (__builtin_add_overflow(shared, function->shared, &used))
-    used = SIZE_MAX;
-  if (used && CPU_SHARED_BYTES / used < (size_t)count)
-    count = (int)(CPU_SHARED_BYTES / used);
+  if (__builtin_add_overflow(shared, function->shared, &used)) used = SIZE_MAX;
+  if (used && CPU_SHARED_BYTES / used < (size_t)count) count = (int)(CPU_SHARED_BYTES / used);
   *blocks = count;
   return hip_Success;
 }

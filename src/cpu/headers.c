@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cache_folder.h"
 #include "base/file.h"
 #include "cpu/device_headers.h"
 #include "cpu/scratch.h"
@@ -37,39 +38,38 @@ void cpu_headers_digest(uint8_t digest[HASH_BYTES]) {
   memcpy(digest, all, HASH_BYTES);
 }
 
-static bool cache_folder(char *path, size_t len) {
-  const char *folder = getenv("LUHIP_CACHE_DIR"), *home = getenv("HOME"), *xdg = getenv("XDG_CACHE_HOME");
+/* The user's cache folder, and in it one named after the headers' content. False when there is none. */
+static bool kept_folder(char *path, size_t len) {
+  struct text text = {.data = NULL};
   uint8_t digest[HASH_BYTES];
-  char hex[2 * HASH_BYTES + 1];
-  cpu_headers_digest(digest);
-  for (int i = 0; i < HASH_BYTES; i++)
-    snprintf(hex + 2 * i, 3, "%02x", digest[i]);
-  int length = -1;
-  if (folder && folder[0] == '/')
-    length = snprintf(path, len, "%s/device/%s", folder, hex);
-  else if (!folder && xdg && xdg[0] == '/')
-    length = snprintf(path, len, "%s/luhip/device/%s", xdg, hex);
-  else if (!folder && home && home[0] == '/')
-    length = snprintf(path, len, "%s/.cache/luhip/device/%s", home, hex);
-  return length > 0 && (size_t)length < len;
+  cache_folder(&text);
+  bool found = text.length && !text.failed;
+  if (found) {
+    cpu_headers_digest(digest);
+    text_add(&text, "/device/");
+    for (int i = 0; i < HASH_BYTES; i++) text_printf(&text, "%02x", digest[i]);
+    found = !text.failed && text.length < len;
+  }
+  if (found) memcpy(path, text.data, text.length + 1);
+  text_free(&text);
+  return found;
 }
 
 static int write_kept(const char *folder, const struct device_header *header) {
   char path[HEADERS_PATH + 64];
   const char *slash = strrchr(header->path, '/');
   int fd, error;
-  if (snprintf(path, sizeof path, "%s/%.*s", folder, slash ? (int)(slash - header->path) : 0, header->path) >= (int)sizeof path)
+  if (snprintf(path, sizeof path, "%s/%.*s", folder, slash ? (int)(slash - header->path) : 0, header->path) >=
+      (int)sizeof path)
     return ENAMETOOLONG;
   error = file_open_own_folder(path, &fd);
-  if (error)
-    return error;
+  if (error) return error;
   const char *name = slash ? slash + 1 : header->path;
   struct file_content content;
   if (file_read_own(fd, name, &content) == 0) {
     bool same = content.bytes == header->bytes && memcmp(content.data, header->text, header->bytes) == 0;
     free(content.data);
-    if (!same)
-      error = file_replace(fd, name, header->text, header->bytes);
+    if (!same) error = file_replace(fd, name, header->text, header->bytes);
   } else {
     error = file_replace(fd, name, header->text, header->bytes);
   }
@@ -78,26 +78,22 @@ static int write_kept(const char *folder, const struct device_header *header) {
 }
 
 static bool prepare_kept(struct cpu_headers *headers) {
-  if (!cache_folder(headers->folder, sizeof headers->folder))
-    return false;
+  if (!kept_folder(headers->folder, sizeof headers->folder)) return false;
   for (const struct device_header *header = luhip_device_headers; header->path; header++)
-    if (write_kept(headers->folder, header))
-      return false;
+    if (write_kept(headers->folder, header)) return false;
   return true;
 }
 
 int cpu_headers_prepare(struct cpu_headers *headers, const char *scratch) {
   char name[256];
   headers->kept = prepare_kept(headers);
-  if (headers->kept)
-    return 0;
+  if (headers->kept) return 0;
   if (snprintf(headers->folder, sizeof headers->folder, "%s/device", scratch) >= (int)sizeof headers->folder)
     return ENAMETOOLONG;
   for (const struct device_header *header = luhip_device_headers; header->path; header++) {
     snprintf(name, sizeof name, "device/%s", header->path);
     int error = cpu_scratch_write(scratch, name, header->text, header->bytes);
-    if (error)
-      return error;
+    if (error) return error;
   }
   return 0;
 }

@@ -16,7 +16,7 @@ struct cpu_image_trailer {
   char magic[8]; /* IMAGE_MAGIC */
   uint32_t abi;  /* LUHIP_CPU_ABI */
   uint32_t warp;
-  uint64_t bytes; /* of the ELF file */
+  uint64_t bytes;             /* of the ELF file */
   uint8_t digest[HASH_BYTES]; /* of the ELF file and the fields above */
 };
 
@@ -32,7 +32,7 @@ struct cpu_image {
   size_t nsegments;
   const Elf64_Sym *symbols; /* .symtab */
   size_t nsymbols;
-  const char *names;        /* ends with a NUL */
+  const char *names; /* ends with a NUL */
   size_t names_bytes;
 };
 

@@ -17,8 +17,7 @@
 /* The number a file holds; false when there is none ("max" in a control group's file). */
 static bool file_number(const char *path, uint64_t *number) {
   FILE *file = fopen(path, "re");
-  if (!file)
-    return false;
+  if (!file) return false;
   bool found = fscanf(file, "%" SCNu64, number) == 1;
   fclose(file);
   return found;
@@ -27,19 +26,16 @@ static bool file_number(const char *path, uint64_t *number) {
 /* "4G" -> bytes. False when it is not a size, is 0, or does not fit. */
 static bool parse_size(const char *text, uint64_t *bytes) {
   char *end;
-  if (!isdigit((unsigned char)text[0]))
-    return false;
+  if (!isdigit((unsigned char)text[0])) return false;
   uint64_t number = strtoull(text, &end, 10);
   static const char units[] = "KMGT";
   unsigned shift = 0;
   if (*end) {
     const char *unit = strchr(units, toupper((unsigned char)*end));
-    if (!unit || end[1])
-      return false;
+    if (!unit || end[1]) return false;
     shift = 10 * (unsigned)(unit - units + 1);
   }
-  if (!number || number > UINT64_MAX >> shift)
-    return false;
+  if (!number || number > UINT64_MAX >> shift) return false;
   *bytes = number << shift;
   return true;
 }
@@ -48,17 +44,16 @@ size_t cpu_limits_memory(char *reason, size_t len) {
   const char *setting = getenv("LUHIP_CPU_MEMORY");
   uint64_t bytes;
   if (setting && *setting) {
-    if (parse_size(setting, &bytes))
-      return bytes;
-    snprintf(reason, len, "LUHIP_CPU_MEMORY is '%.40s', which is not a size: bytes, or a number with K, M, G or T", setting);
+    if (parse_size(setting, &bytes)) return bytes;
+    snprintf(reason, len, "LUHIP_CPU_MEMORY is '%.40s', which is not a size: bytes, or a number with K, M, G or T",
+             setting);
     return 0;
   }
   bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
   static const char *const groups[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
   for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
     uint64_t limit;
-    if (file_number(groups[i], &limit) && limit < bytes)
-      bytes = limit;
+    if (file_number(groups[i], &limit) && limit < bytes) bytes = limit;
   }
   bytes -= bytes / 8;
   return bytes > 16 * MIB ? bytes : 16 * MIB;
@@ -69,14 +64,13 @@ static void cpuinfo(const char *key, char *value, size_t len) {
   char line[4096];
   value[0] = '\0';
   FILE *file = fopen("/proc/cpuinfo", "re");
-  if (!file)
-    return;
+  if (!file) return;
   while (fgets(line, sizeof line, file)) {
     size_t length = strlen(key);
     char *colon = strchr(line, ':');
-    if (line[0] == '\n')
-      break;
-    if (!colon || strncmp(line, key, length) != 0 || (line[length] != '\t' && line[length] != ' ' && line[length] != ':'))
+    if (line[0] == '\n') break;
+    if (!colon || strncmp(line, key, length) != 0 ||
+        (line[length] != '\t' && line[length] != ' ' && line[length] != ':'))
       continue;
     char *text = colon + 1 + strspn(colon + 1, " \t");
     text[strcspn(text, "\n")] = '\0';
@@ -88,8 +82,7 @@ static void cpuinfo(const char *key, char *value, size_t len) {
 
 void cpu_limits_cpu_name(char *name, size_t len) {
   cpuinfo("model name", name, len);
-  if (!name[0])
-    snprintf(name, len, "CPU");
+  if (!name[0]) snprintf(name, len, "CPU");
 }
 
 void cpu_limits_cpu_identity(char *identity, size_t len) {
@@ -99,18 +92,16 @@ void cpu_limits_cpu_identity(char *identity, size_t len) {
   cpuinfo("model", model, sizeof model);
   cpuinfo("flags", flags, sizeof flags);
   uint64_t hash = 14695981039346656037u;
-  for (const char *c = vendor; *c; c++)
-    hash = (hash ^ (unsigned char)*c) * 1099511628211u;
-  for (const char *c = flags; *c; c++)
-    hash = (hash ^ (unsigned char)*c) * 1099511628211u;
-  snprintf(identity, len, "%s-%s-%08x", family[0] ? family : "0", model[0] ? model : "0", (unsigned)(hash ^ hash >> 32));
+  for (const char *c = vendor; *c; c++) hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+  for (const char *c = flags; *c; c++) hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+  snprintf(identity, len, "%s-%s-%08x", family[0] ? family : "0", model[0] ? model : "0",
+           (unsigned)(hash ^ hash >> 32));
 }
 
 int cpu_limits_clock_khz(void) {
   uint64_t khz;
   char mhz[32];
-  if (file_number("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", &khz) && khz < INT32_MAX)
-    return (int)khz;
+  if (file_number("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", &khz) && khz < INT32_MAX) return (int)khz;
   cpuinfo("cpu MHz", mhz, sizeof mhz);
   return (int)(strtod(mhz, NULL) * 1000);
 }

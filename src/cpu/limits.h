@@ -20,7 +20,7 @@ size_t cpu_limits_memory(char *reason, size_t len);
 void cpu_limits_cpu_name(char *name, size_t len);
 void cpu_limits_cpu_identity(char *identity, size_t len);
 
-int cpu_limits_clock_khz(void);    /* 0 when unknown */
-int cpu_limits_l2_bytes(void);     /* 0 when unknown */
+int cpu_limits_clock_khz(void); /* 0 when unknown */
+int cpu_limits_l2_bytes(void);  /* 0 when unknown */
 
 #endif

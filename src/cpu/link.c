@@ -40,16 +40,14 @@ static int write_stub(const struct cpu_image *object, const char *scratch, bool 
       strings += strlen(cpu_image_name(object, &object->symbols[i])) + 1;
     }
   *needed = count > 1;
-  if (!*needed)
-    return 0;
+  if (!*needed) return 0;
 
   size_t symbols_at = sizeof(Elf64_Ehdr) + STUB_SECTIONS * sizeof(Elf64_Shdr);
   size_t strings_at = symbols_at + count * sizeof(Elf64_Sym);
   size_t names_at = strings_at + strings;
   size_t bytes = names_at + sizeof section_names;
   unsigned char *file = calloc(1, bytes);
-  if (!file)
-    return ENOMEM;
+  if (!file) return ENOMEM;
 
   Elf64_Ehdr *header = (Elf64_Ehdr *)file;
   memcpy(header->e_ident, ELFMAG, SELFMAG);
@@ -66,15 +64,27 @@ static int write_stub(const struct cpu_image *object, const char *scratch, bool 
   header->e_shstrndx = STUB_SHSTRTAB;
 
   Elf64_Shdr *sections = (Elf64_Shdr *)(file + sizeof *header);
-  sections[STUB_TBSS] = (Elf64_Shdr){.sh_name = NAME_TBSS, .sh_type = SHT_NOBITS, .sh_flags = SHF_ALLOC | SHF_WRITE | SHF_TLS,
-                                     .sh_offset = symbols_at, .sh_size = CPU_SHARED_BYTES, .sh_addralign = 128};
-  sections[STUB_SYMTAB] = (Elf64_Shdr){.sh_name = NAME_SYMTAB, .sh_type = SHT_SYMTAB, .sh_offset = symbols_at,
-                                       .sh_size = count * sizeof(Elf64_Sym), .sh_link = STUB_STRTAB, .sh_info = 1,
-                                       .sh_addralign = 8, .sh_entsize = sizeof(Elf64_Sym)};
-  sections[STUB_STRTAB] = (Elf64_Shdr){.sh_name = NAME_STRTAB, .sh_type = SHT_STRTAB, .sh_offset = strings_at,
-                                       .sh_size = strings, .sh_addralign = 1};
-  sections[STUB_SHSTRTAB] = (Elf64_Shdr){.sh_name = NAME_SHSTRTAB, .sh_type = SHT_STRTAB, .sh_offset = names_at,
-                                         .sh_size = sizeof section_names, .sh_addralign = 1};
+  sections[STUB_TBSS] = (Elf64_Shdr){.sh_name = NAME_TBSS,
+                                     .sh_type = SHT_NOBITS,
+                                     .sh_flags = SHF_ALLOC | SHF_WRITE | SHF_TLS,
+                                     .sh_offset = symbols_at,
+                                     .sh_size = CPU_SHARED_BYTES,
+                                     .sh_addralign = 128};
+  sections[STUB_SYMTAB] = (Elf64_Shdr){.sh_name = NAME_SYMTAB,
+                                       .sh_type = SHT_SYMTAB,
+                                       .sh_offset = symbols_at,
+                                       .sh_size = count * sizeof(Elf64_Sym),
+                                       .sh_link = STUB_STRTAB,
+                                       .sh_info = 1,
+                                       .sh_addralign = 8,
+                                       .sh_entsize = sizeof(Elf64_Sym)};
+  sections[STUB_STRTAB] = (Elf64_Shdr){
+      .sh_name = NAME_STRTAB, .sh_type = SHT_STRTAB, .sh_offset = strings_at, .sh_size = strings, .sh_addralign = 1};
+  sections[STUB_SHSTRTAB] = (Elf64_Shdr){.sh_name = NAME_SHSTRTAB,
+                                         .sh_type = SHT_STRTAB,
+                                         .sh_offset = names_at,
+                                         .sh_size = sizeof section_names,
+                                         .sh_addralign = 1};
   memcpy(file + names_at, section_names, sizeof section_names);
 
   /* Size 0: dynamic memory counts by what a launch asks for. */
@@ -84,7 +94,9 @@ static int write_stub(const struct cpu_image *object, const char *scratch, bool 
     if (is_dynamic_shared(&object->symbols[i])) {
       const char *name = cpu_image_name(object, &object->symbols[i]);
       *++symbol = (Elf64_Sym){.st_name = (Elf64_Word)(string - ((char *)file + strings_at)),
-                              .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_TLS), .st_other = STV_HIDDEN, .st_shndx = STUB_TBSS};
+                              .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_TLS),
+                              .st_other = STV_HIDDEN,
+                              .st_shndx = STUB_TBSS};
       memcpy(string, name, strlen(name) + 1);
       string += strlen(name) + 1;
     }
@@ -101,18 +113,18 @@ static hip_error_t run_linker(const struct cpu_link *link, bool stub, struct tex
   snprintf(object, sizeof object, "%s/kernel.o", link->scratch);
   snprintf(stub_path, sizeof stub_path, "%s/stub.o", link->scratch);
   snprintf(output, sizeof output, "%s/module.so", link->scratch);
-  const char *argv[40] = {tools->linker, "-shared", "-Bsymbolic", "-z", "norelro", "-z", "noseparate-code", "-z", "noexecstack",
-                          "-z", "now", "--hash-style=gnu", "--build-id=none", "-o", output, object};
+  const char *argv[40] = {tools->linker,     "-shared", "-Bsymbolic",  "-z",  "norelro", "-z",
+                          "noseparate-code", "-z",      "noexecstack", "-z",  "now",     "--hash-style=gnu",
+                          "--build-id=none", "-o",      output,        object};
   size_t n = 16;
-  if (stub)
-    argv[n++] = stub_path;
+  if (stub) argv[n++] = stub_path;
   argv[n++] = "--as-needed";
   const char *const libraries[] = {tools->libgcc, tools->libmvec, tools->libm, tools->libc};
   for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
-    if (libraries[i][0])
-      argv[n++] = libraries[i];
+    if (libraries[i][0]) argv[n++] = libraries[i];
 
-  struct spawn_request request = {.path = tools->linker, .argv = argv, .envp = link->envp, .timeout_ms = link->timeout_ms};
+  struct spawn_request request = {
+      .path = tools->linker, .argv = argv, .envp = link->envp, .timeout_ms = link->timeout_ms};
   struct spawn_result result;
   int error = spawn_run(&request, &result);
   if (error) {
@@ -134,8 +146,7 @@ static hip_error_t run_linker(const struct cpu_link *link, bool stub, struct tex
 static bool is_allowed(const char *name) {
   static const char *const allowed[] = {"memcpy", "memmove", "memset", "memcmp", "bcmp", "strlen", "__tls_get_addr"};
   for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++)
-    if (strcmp(name, allowed[i]) == 0)
-      return true;
+    if (strcmp(name, allowed[i]) == 0) return true;
   return cpu_toolchain_is_math(name);
 }
 
@@ -150,8 +161,7 @@ static void note_undefined(void *user, const char *full) {
   struct undefined *undefined = user;
   char name[512];
   snprintf(name, sizeof name, "%.*s", (int)strcspn(full, "@"), full); /* ld writes "sinf@GLIBC_2.2.5" */
-  if (is_allowed(name))
-    return;
+  if (is_allowed(name)) return;
   if (undefined->count < MAX_NAMED)
     snprintf(undefined->names[undefined->count], sizeof undefined->names[0], "%s", name);
   undefined->count++;
@@ -173,7 +183,8 @@ static void add_readable(const struct cpu_link *link, const char *name, struct t
 
 static bool has_initialisers(const struct cpu_image *image) {
   for (size_t i = 0; i < image->nsections; i++)
-    if ((image->sections[i].sh_type == SHT_INIT_ARRAY || image->sections[i].sh_type == SHT_FINI_ARRAY) && image->sections[i].sh_size)
+    if ((image->sections[i].sh_type == SHT_INIT_ARRAY || image->sections[i].sh_type == SHT_FINI_ARRAY) &&
+        image->sections[i].sh_size)
       return true;
   return false;
 }
@@ -187,7 +198,8 @@ static hip_error_t check_module(const struct cpu_link *link, const struct cpu_im
     text_add(log, " (called in a kernel, but not defined for the device)\n");
   }
   if (has_initialisers(image)) {
-    text_printf(log, "%s: error: a global variable needs code to be initialised; device globals take constants only\n", link->name);
+    text_printf(log, "%s: error: a global variable needs code to be initialised; device globals take constants only\n",
+                link->name);
     return hip_ErrorInvalidSource;
   }
   return undefined.count ? hip_ErrorInvalidSource : hip_Success;
@@ -198,19 +210,18 @@ static hip_error_t unreadable(const struct cpu_link *link, const char *what, str
   return hip_ErrorUnknown;
 }
 
-static hip_error_t finish(const struct cpu_link *link, struct file_content *content, void **out, size_t *bytes, struct text *log) {
+static hip_error_t finish(const struct cpu_link *link, struct file_content *content, void **out, size_t *bytes,
+                          struct text *log) {
   struct cpu_image image;
   if (!cpu_image_open(&image, content->data, content->bytes, ET_DYN) ||
       cpu_image_size((const Elf64_Ehdr *)content->data) != content->bytes)
     return unreadable(link, "the linker's output cannot be read", log);
   hip_error_t rc = check_module(link, &image, log);
-  if (rc)
-    return rc;
+  if (rc) return rc;
   struct cpu_image_trailer trailer;
   cpu_image_make_trailer(&trailer, content->data, content->bytes, link->warp);
   char *whole = realloc(content->data, content->bytes + sizeof trailer);
-  if (!whole)
-    return hip_ErrorOutOfMemory;
+  if (!whole) return hip_ErrorOutOfMemory;
   content->data = NULL;
   memcpy(whole + content->bytes, &trailer, sizeof trailer);
   *out = whole;
@@ -224,22 +235,17 @@ hip_error_t cpu_link_module(const struct cpu_link *link, void **image, size_t *b
   struct cpu_image object;
   bool stub = false;
   snprintf(path, sizeof path, "%s/kernel.o", link->scratch);
-  if (file_read(path, &content))
-    return unreadable(link, "the compiler made no object file", log);
+  if (file_read(path, &content)) return unreadable(link, "the compiler made no object file", log);
   bool good = cpu_image_open(&object, content.data, content.bytes, ET_REL);
   int error = good ? write_stub(&object, link->scratch, &stub) : 0;
   free(content.data);
-  if (!good)
-    return unreadable(link, "the compiler's object file cannot be read", log);
-  if (error)
-    return unreadable(link, strerror(error), log);
+  if (!good) return unreadable(link, "the compiler's object file cannot be read", log);
+  if (error) return unreadable(link, strerror(error), log);
 
   hip_error_t rc = run_linker(link, stub, log);
-  if (rc)
-    return rc;
+  if (rc) return rc;
   snprintf(path, sizeof path, "%s/module.so", link->scratch);
-  if (file_read(path, &content))
-    return unreadable(link, "the linker made no module", log);
+  if (file_read(path, &content)) return unreadable(link, "the linker made no module", log);
   rc = finish(link, &content, image, bytes, log);
   free(content.data);
   return rc;

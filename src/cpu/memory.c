@@ -18,19 +18,15 @@ enum { STAGED_BYTES = 64 << 10 };
 /* ---- freeing ---------------------------------------------------------------------------------------------------- */
 
 hip_error_t cpu_memory_free(void *ptr) {
-  if (!ptr)
-    return hip_Success;
-  if (!cpu_arena_contains(ptr))
-    return hip_ErrorInvalidDevicePointer;
+  if (!ptr) return hip_Success;
+  if (!cpu_arena_contains(ptr)) return hip_ErrorInvalidDevicePointer;
   cpu_streams_wait_all(-1);
   return cpu_arena_free(ptr, ARENA_DEVICE) ? hip_Success : hip_ErrorInvalidDevicePointer;
 }
 
 hip_error_t cpu_memory_free_host(void *ptr) {
-  if (!ptr)
-    return hip_Success;
-  if (!cpu_arena_contains(ptr))
-    return hip_ErrorInvalidValue;
+  if (!ptr) return hip_Success;
+  if (!cpu_arena_contains(ptr)) return hip_ErrorInvalidValue;
   cpu_streams_wait_all(-1);
   return cpu_arena_free(ptr, ARENA_PINNED) ? hip_Success : hip_ErrorInvalidValue;
 }
@@ -40,8 +36,7 @@ hip_error_t cpu_memory_free_host(void *ptr) {
 /* Bytes from the first to behind the last one of `height` rows; 0 when that does not fit an address. */
 static size_t extent(size_t pitch, size_t width, size_t height) {
   size_t bytes;
-  if (__builtin_mul_overflow(pitch, height - 1, &bytes) || __builtin_add_overflow(bytes, width, &bytes))
-    return 0;
+  if (__builtin_mul_overflow(pitch, height - 1, &bytes) || __builtin_add_overflow(bytes, width, &bytes)) return 0;
   return bytes;
 }
 
@@ -53,8 +48,7 @@ enum side { SIDE_WRONG, SIDE_DEVICE, SIDE_PAGEABLE };
 
 /* What one end of a copy is. Pinned memory serves as either side, since the device reaches it. */
 static enum side side_of(const void *ptr, size_t bytes, bool written, bool device, bool either) {
-  if (!ptr || !bytes)
-    return SIDE_WRONG;
+  if (!ptr || !bytes) return SIDE_WRONG;
   if (cpu_arena_contains(ptr) || device || (either && cpu_module_covers(ptr, bytes, written)))
     return on_device(ptr, bytes, written) ? SIDE_DEVICE : SIDE_WRONG;
   return SIDE_PAGEABLE;
@@ -77,12 +71,9 @@ static hip_error_t copy_now(const struct command_copy *copy, hip_stream_t stream
 }
 
 hip_error_t cpu_memory_copy(struct command_copy copy, hip_memcpy_kind_t kind, hip_stream_t stream) {
-  if (!stream)
-    return hip_ErrorInvalidHandle;
-  if ((int)kind < hip_MemcpyHostToHost || kind > hip_MemcpyDefault)
-    return hip_ErrorInvalidMemcpyDirection;
-  if (!copy.width || !copy.height)
-    return hip_Success;
+  if (!stream) return hip_ErrorInvalidHandle;
+  if ((int)kind < hip_MemcpyHostToHost || kind > hip_MemcpyDefault) return hip_ErrorInvalidMemcpyDirection;
+  if (!copy.width || !copy.height) return hip_Success;
   if (copy.height > 1 && (copy.width > copy.to_pitch || copy.width > copy.from_pitch))
     return hip_ErrorInvalidPitchValue;
   bool either = kind == hip_MemcpyDefault;
@@ -90,16 +81,13 @@ hip_error_t cpu_memory_copy(struct command_copy copy, hip_memcpy_kind_t kind, hi
                          kind == hip_MemcpyHostToDevice || kind == hip_MemcpyDeviceToDevice, either);
   enum side from = side_of(copy.from, extent(copy.from_pitch, copy.width, copy.height), false,
                            kind == hip_MemcpyDeviceToHost || kind == hip_MemcpyDeviceToDevice, either);
-  if (to == SIDE_WRONG || from == SIDE_WRONG)
-    return hip_ErrorInvalidValue;
+  if (to == SIDE_WRONG || from == SIDE_WRONG) return hip_ErrorInvalidValue;
   flatten(&copy);
   size_t bytes = copy.width * copy.height;
   bool staged = from == SIDE_PAGEABLE && bytes <= STAGED_BYTES;
-  if (to == SIDE_PAGEABLE || (from == SIDE_PAGEABLE && !staged))
-    return copy_now(&copy, stream);
+  if (to == SIDE_PAGEABLE || (from == SIDE_PAGEABLE && !staged)) return copy_now(&copy, stream);
   struct command *command = cpu_stream_command(stream, COMMAND_COPY, staged ? bytes : 0);
-  if (!command)
-    return hip_ErrorOutOfMemory;
+  if (!command) return hip_ErrorOutOfMemory;
   if (staged) {
     struct command_copy stage = copy;
     stage.to = command->payload;
@@ -115,21 +103,16 @@ hip_error_t cpu_memory_copy(struct command_copy copy, hip_memcpy_kind_t kind, hi
 /* ---- filling ---------------------------------------------------------------------------------------------------- */
 
 hip_error_t cpu_memory_fill(struct command_fill fill, hip_stream_t stream) {
-  if (!stream)
-    return hip_ErrorInvalidHandle;
-  if (!fill.width || !fill.height)
-    return hip_Success;
+  if (!stream) return hip_ErrorInvalidHandle;
+  if (!fill.width || !fill.height) return hip_Success;
   size_t width;
-  if (__builtin_mul_overflow(fill.width, (size_t)fill.element, &width))
-    return hip_ErrorInvalidValue;
-  if (fill.height > 1 && width > fill.pitch)
-    return hip_ErrorInvalidPitchValue;
+  if (__builtin_mul_overflow(fill.width, (size_t)fill.element, &width)) return hip_ErrorInvalidValue;
+  if (fill.height > 1 && width > fill.pitch) return hip_ErrorInvalidPitchValue;
   size_t bytes = extent(fill.pitch, width, fill.height);
   if (!fill.to || (uintptr_t)fill.to % fill.element || !bytes || !on_device(fill.to, bytes, true))
     return hip_ErrorInvalidValue;
   struct command *command = cpu_stream_command(stream, COMMAND_FILL, 0);
-  if (!command)
-    return hip_ErrorOutOfMemory;
+  if (!command) return hip_ErrorOutOfMemory;
   command->fill = fill;
   return cpu_stream_commit(stream, command, NULL);
 }

@@ -54,10 +54,8 @@ static bool put(int fd, const void *data, size_t bytes) {
   const char *at = data;
   while (bytes) {
     long done = syscall(SYS_write, fd, at, bytes);
-    if (done < 0 && errno == EINTR)
-      continue;
-    if (done <= 0)
-      return false;
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return false;
     at += done;
     bytes -= (size_t)done;
   }
@@ -85,10 +83,8 @@ static hip_error_t copy_image(hip_module_t module, int fd, const void *image) {
     return hip_ErrorOutOfMemory;
   }
   memcpy(&trailer, (const char *)module->mapped + size, sizeof trailer);
-  if (!cpu_image_check_trailer(&trailer, module->mapped, size))
-    return hip_ErrorInvalidImage;
-  if (trailer.abi != LUHIP_CPU_ABI || trailer.warp != cpu_device_warp(module->device))
-    return hip_ErrorNoBinaryForGpu;
+  if (!cpu_image_check_trailer(&trailer, module->mapped, size)) return hip_ErrorInvalidImage;
+  if (trailer.abi != LUHIP_CPU_ABI || trailer.warp != cpu_device_warp(module->device)) return hip_ErrorNoBinaryForGpu;
   return cpu_image_open(&module->image, module->mapped, size, ET_DYN) ? hip_Success : hip_ErrorInvalidImage;
 }
 
@@ -100,8 +96,7 @@ static void *load_descriptor(int fd) {
   static atomic_ulong counter;
   unsigned long number = atomic_fetch_add(&counter, 1);
   char path[32 + 2 * 40 + 16] = "/proc/self/fd/";
-  for (int bit = 0; bit < 40; bit++)
-    strcat(path, number >> bit & 1 ? "./" : "/");
+  for (int bit = 0; bit < 40; bit++) strcat(path, number >> bit & 1 ? "./" : "/");
   snprintf(path + strlen(path), 16, "%d", fd);
   return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
@@ -109,8 +104,7 @@ static void *load_descriptor(int fd) {
 /* Where /proc is not mounted, or anonymous files may not be executed. */
 static void *load_file(const void *data, size_t bytes) {
   char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16];
-  if (cpu_scratch_make(folder))
-    return NULL;
+  if (cpu_scratch_make(folder)) return NULL;
   snprintf(path, sizeof path, "%s/module.so", folder);
   void *handle = cpu_scratch_write(folder, "module.so", data, bytes) ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
   cpu_scratch_remove(folder);
@@ -119,11 +113,9 @@ static void *load_file(const void *data, size_t bytes) {
 
 static hip_error_t load(hip_module_t module, int fd) {
   module->handle = load_descriptor(fd);
-  if (!module->handle)
-    module->handle = load_file(module->mapped, module->image.bytes);
+  if (!module->handle) module->handle = load_file(module->mapped, module->image.bytes);
   struct link_map *map;
-  if (!module->handle || dlinfo(module->handle, RTLD_DI_LINKMAP, &map))
-    return hip_ErrorSharedObjectInitFailed;
+  if (!module->handle || dlinfo(module->handle, RTLD_DI_LINKMAP, &map)) return hip_ErrorSharedObjectInitFailed;
   module->base = map->l_addr;
   return hip_Success;
 }
@@ -133,7 +125,8 @@ static hip_error_t load(hip_module_t module, int fd) {
 static bool is_descriptor(const struct cpu_image *image, const Elf64_Sym *symbol) {
   const char *name = cpu_image_name(image, symbol);
   return symbol->st_shndx != SHN_UNDEF && strncmp(name, "luhip_kd_", 9) == 0 &&
-         symbol->st_size >= sizeof(struct luhip_cpu_kernel) && cpu_image_flags(image, symbol->st_value, symbol->st_size);
+         symbol->st_size >= sizeof(struct luhip_cpu_kernel) &&
+         cpu_image_flags(image, symbol->st_value, symbol->st_size);
 }
 
 /* The function symbol at an address of the file; "" when there is none. */
@@ -148,8 +141,7 @@ static const char *function_name(const struct cpu_image *image, uint64_t address
 static hip_error_t add_function(hip_module_t module, const Elf64_Sym *symbol) {
   struct hip_function_impl *function = &module->functions[module->nfunctions];
   const struct luhip_cpu_kernel *kernel = (const void *)(module->base + symbol->st_value);
-  if (kernel->abi != LUHIP_CPU_ABI)
-    return hip_ErrorNoBinaryForGpu;
+  if (kernel->abi != LUHIP_CPU_ABI) return hip_ErrorNoBinaryForGpu;
   function->device = module->device;
   function->kernel = kernel;
   function->lowered = function_name(&module->image, (uintptr_t)kernel->function - module->base);
@@ -162,66 +154,57 @@ static hip_error_t add_function(hip_module_t module, const Elf64_Sym *symbol) {
 static hip_error_t find_functions(hip_module_t module) {
   const struct cpu_image *image = &module->image;
   size_t count = 0;
-  for (size_t i = 0; i < image->nsymbols; i++)
-    count += is_descriptor(image, &image->symbols[i]);
+  for (size_t i = 0; i < image->nsymbols; i++) count += is_descriptor(image, &image->symbols[i]);
   module->functions = calloc(count ? count : 1, sizeof *module->functions);
-  if (!module->functions)
-    return hip_ErrorOutOfMemory;
+  if (!module->functions) return hip_ErrorOutOfMemory;
   hip_error_t rc = hip_Success;
   for (size_t i = 0; i < image->nsymbols && !rc; i++)
-    if (is_descriptor(image, &image->symbols[i]))
-      rc = add_function(module, &image->symbols[i]);
+    if (is_descriptor(image, &image->symbols[i])) rc = add_function(module, &image->symbols[i]);
   cpu_function_find_shared(image, module->functions, module->nfunctions);
   return rc;
 }
 
 static hip_error_t connect_runtime(hip_module_t module) {
   const Elf64_Sym *symbol = cpu_image_find(&module->image, "luhip_cpu_rt");
-  if (!symbol)
-    return hip_Success; /* nothing in it needs the runtime */
+  if (!symbol) return hip_Success; /* nothing in it needs the runtime */
   if (symbol->st_size != sizeof(void *) || !(cpu_image_flags(&module->image, symbol->st_value, symbol->st_size) & PF_W))
     return hip_ErrorNoBinaryForGpu;
+  /* A module may come to lie where another one did until just now; the lock orders the two for who looks for races. */
+  pthread_mutex_lock(&list.lock);
   *(const struct luhip_cpu_rt **)(module->base + symbol->st_value) = cpu_exec_runtime;
+  pthread_mutex_unlock(&list.lock);
   return hip_Success;
 }
 
 static void discard(hip_module_t module) {
-  if (module->handle)
-    dlclose(module->handle);
-  if (module->mapped)
-    munmap(module->mapped, module->mapped_bytes);
+  if (module->handle) dlclose(module->handle);
+  if (module->mapped) munmap(module->mapped, module->mapped_bytes);
   free(module->functions);
   free(module);
 }
 
 hip_error_t cpu_module_load(hip_module_t *out, const void *image, int device) {
-  if (!out || !image)
-    return hip_ErrorInvalidValue;
+  if (!out || !image) return hip_ErrorInvalidValue;
   hip_module_t module = calloc(1, sizeof *module);
   int fd = anonymous_file();
   if (!module || fd < 0) {
     free(module);
-    if (fd >= 0)
-      close(fd);
+    if (fd >= 0) close(fd);
     return hip_ErrorOutOfMemory;
   }
   module->device = device;
   hip_error_t rc = copy_image(module, fd, image);
-  if (!rc)
-    rc = load(module, fd);
+  if (!rc) rc = load(module, fd);
   close(fd);
-  if (!rc)
-    rc = connect_runtime(module);
-  if (!rc)
-    rc = find_functions(module);
+  if (!rc) rc = connect_runtime(module);
+  if (!rc) rc = find_functions(module);
   if (rc) {
     discard(module);
     return rc;
   }
   pthread_mutex_lock(&list.lock);
   module->next = list.first;
-  if (module->next)
-    module->next->previous = module;
+  if (module->next) module->next->previous = module;
   list.first = module;
   pthread_mutex_unlock(&list.lock);
   *out = module;
@@ -229,22 +212,18 @@ hip_error_t cpu_module_load(hip_module_t *out, const void *image, int device) {
 }
 
 hip_error_t cpu_module_unload(hip_module_t module) {
-  if (!module)
-    return hip_ErrorInvalidHandle;
+  if (!module) return hip_ErrorInvalidHandle;
   pthread_mutex_lock(&list.lock);
   *(module->previous ? &module->previous->next : &list.first) = module->next;
-  if (module->next)
-    module->next->previous = module->previous;
+  if (module->next) module->next->previous = module->previous;
   pthread_mutex_unlock(&list.lock);
   discard(module);
   return hip_Success;
 }
 
 hip_error_t cpu_module_function(hip_function_t *function, hip_module_t module, const char *name) {
-  if (!function || !name)
-    return hip_ErrorInvalidValue;
-  if (!module)
-    return hip_ErrorInvalidHandle;
+  if (!function || !name) return hip_ErrorInvalidValue;
+  if (!module) return hip_ErrorInvalidHandle;
   hip_function_t plain = NULL;
   size_t plains = 0;
   for (size_t i = 0; i < module->nfunctions; i++) {
@@ -274,16 +253,13 @@ static bool is_global(const struct cpu_image *image, const Elf64_Sym *symbol) {
 
 hip_error_t cpu_module_global(hip_deviceptr_t *ptr, size_t *bytes, hip_module_t module, const char *name) {
   char plain[512];
-  if (!name || (!ptr && !bytes))
-    return hip_ErrorInvalidValue;
-  if (!module)
-    return hip_ErrorInvalidHandle;
+  if (!name || (!ptr && !bytes)) return hip_ErrorInvalidValue;
+  if (!module) return hip_ErrorInvalidHandle;
   const struct cpu_image *image = &module->image;
   const Elf64_Sym *found = NULL;
   for (size_t i = 0; i < image->nsymbols; i++) {
     const Elf64_Sym *symbol = &image->symbols[i];
-    if (!is_global(image, symbol))
-      continue;
+    if (!is_global(image, symbol)) continue;
     if (strcmp(cpu_image_name(image, symbol), name) == 0) {
       found = symbol;
       break;
@@ -291,25 +267,20 @@ hip_error_t cpu_module_global(hip_deviceptr_t *ptr, size_t *bytes, hip_module_t 
     if (!found && cpu_image_plain_name(cpu_image_name(image, symbol), plain, sizeof plain) && strcmp(plain, name) == 0)
       found = symbol;
   }
-  if (!found)
-    return hip_ErrorNotFound;
-  if (ptr)
-    *ptr = (hip_deviceptr_t)(module->base + found->st_value);
-  if (bytes)
-    *bytes = found->st_size;
+  if (!found) return hip_ErrorNotFound;
+  if (ptr) *ptr = (hip_deviceptr_t)(module->base + found->st_value);
+  if (bytes) *bytes = found->st_size;
   return hip_Success;
 }
 
 static bool covers(hip_module_t module, uintptr_t address, size_t bytes, bool written) {
   const struct cpu_image *image = &module->image;
   unsigned flags = address >= module->base ? cpu_image_flags(image, address - module->base, bytes) : 0;
-  if (!flags || (written && !(flags & PF_W)))
-    return false;
+  if (!flags || (written && !(flags & PF_W))) return false;
   for (size_t i = 0; i < image->nsymbols; i++) {
     const Elf64_Sym *symbol = &image->symbols[i];
     uint64_t into = address - module->base - symbol->st_value;
-    if (is_global(image, symbol) && into < symbol->st_size && bytes <= symbol->st_size - into)
-      return true;
+    if (is_global(image, symbol) && into < symbol->st_size && bytes <= symbol->st_size - into) return true;
   }
   return false;
 }
@@ -323,6 +294,12 @@ bool cpu_module_covers(const void *ptr, size_t bytes, bool written) {
   return found;
 }
 
-void cpu_modules_fork_prepare(void) { pthread_mutex_lock(&list.lock); }
-void cpu_modules_fork_parent(void) { pthread_mutex_unlock(&list.lock); }
-void cpu_modules_fork_child(void) { pthread_mutex_init(&list.lock, NULL); }
+void cpu_modules_fork_prepare(void) {
+  pthread_mutex_lock(&list.lock);
+}
+void cpu_modules_fork_parent(void) {
+  pthread_mutex_unlock(&list.lock);
+}
+void cpu_modules_fork_child(void) {
+  pthread_mutex_init(&list.lock, NULL);
+}

@@ -63,20 +63,22 @@ static const struct rule {
 
 /* -f<name> and -fno-<name>. */
 static const char *const switches[] = {
-    "fast-math",      "math-errno",      "trapping-math",      "associative-math", "reciprocal-math", "signed-zeros",
-    "finite-math-only", "rounding-math", "unsafe-math-optimizations", "approx-func", "honor-nans", "honor-infinities",
-    "unroll-loops",   "vectorize",       "tree-vectorize",     "slp-vectorize",    "inline",          "inline-functions",
-    "strict-aliasing", "wrapv",          "signed-char",        "unsigned-char",    "builtin",         "strict-overflow",
-    "omit-frame-pointer", "ms-extensions", "permissive",
+    "fast-math",          "math-errno",      "trapping-math",
+    "associative-math",   "reciprocal-math", "signed-zeros",
+    "finite-math-only",   "rounding-math",   "unsafe-math-optimizations",
+    "approx-func",        "honor-nans",      "honor-infinities",
+    "unroll-loops",       "vectorize",       "tree-vectorize",
+    "slp-vectorize",      "inline",          "inline-functions",
+    "strict-aliasing",    "wrapv",           "signed-char",
+    "unsigned-char",      "builtin",         "strict-overflow",
+    "omit-frame-pointer", "ms-extensions",   "permissive",
 };
 
 static bool is_switch(const char *option) {
-  if (strncmp(option, "-f", 2) != 0)
-    return false;
+  if (strncmp(option, "-f", 2) != 0) return false;
   const char *name = option + (strncmp(option, "-fno-", 5) == 0 ? 5 : 2);
   for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++)
-    if (strcmp(name, switches[i]) == 0)
-      return true;
+    if (strcmp(name, switches[i]) == 0) return true;
   return false;
 }
 
@@ -102,8 +104,7 @@ bool cpu_options_allowed(const char *const *options, size_t count, char *why, si
       snprintf(why, len, "compiler option '%.200s' is not allowed", option);
       return false;
     }
-    if (!rule || rule->shape != SHAPE_VALUE || option[strlen(rule->text)])
-      continue;
+    if (!rule || rule->shape != SHAPE_VALUE || option[strlen(rule->text)]) continue;
     if (++i == count || !options[i][0]) {
       snprintf(why, len, "compiler option '%s' needs a value", option);
       return false;
@@ -115,8 +116,7 @@ bool cpu_options_allowed(const char *const *options, size_t count, char *why, si
 bool cpu_options_are_light(const char *const *options, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const struct rule *rule = rule_of(options[i]);
-    if (!rule || !rule->light)
-      return false;
+    if (!rule || !rule->light) return false;
     i += rule->shape == SHAPE_VALUE && !options[i][strlen(rule->text)];
   }
   return true;

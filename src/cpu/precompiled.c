@@ -26,7 +26,8 @@ static atomic_uint asked, discards;
 
 static bool is_own_file(const char *path) {
   struct stat info;
-  return lstat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() && !(info.st_mode & (S_IWGRP | S_IWOTH));
+  return lstat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+         !(info.st_mode & (S_IWGRP | S_IWOTH));
 }
 
 static bool make(const char *path, const struct toolchain *toolchain, const struct cpu_headers *headers, unsigned warp,
@@ -37,15 +38,14 @@ static bool make(const char *path, const struct toolchain *toolchain, const stru
   struct command_line line = {.items = NULL};
   cpu_line_begin(&line, toolchain, warp);
   const char *const rest[] = {"-isystem", headers->folder, "-o", temporary, "-x", "c++-header", header};
-  for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++)
-    cpu_line_add(&line, rest[i]);
-  struct spawn_request request = {.path = toolchain->compiler, .argv = line.items, .envp = environment, .timeout_ms = MAKE_TIMEOUT_MS};
+  for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++) cpu_line_add(&line, rest[i]);
+  struct spawn_request request = {
+      .path = toolchain->compiler, .argv = line.items, .envp = environment, .timeout_ms = MAKE_TIMEOUT_MS};
   struct spawn_result result = {.output = NULL};
   bool good = !line.failed && spawn_run(&request, &result) == 0 &&
               (result.end == SPAWN_UNKNOWN || (result.end == SPAWN_EXITED && result.code == 0)) &&
               chmod(temporary, 0600) == 0 && rename(temporary, path) == 0;
-  if (!good)
-    unlink(temporary);
+  if (!good) unlink(temporary);
   free(result.output);
   cpu_line_free(&line);
   return good;
@@ -56,19 +56,14 @@ bool cpu_precompiled_get(struct precompiled *precompiled, const struct toolchain
   uint8_t digest[HASH_BYTES];
   char hex[2 * HASH_BYTES + 1];
   cpu_line_identity(toolchain, warp, digest);
-  for (int i = 0; i < HASH_BYTES; i++)
-    snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+  for (int i = 0; i < HASH_BYTES; i++) snprintf(hex + 2 * i, 3, "%02x", digest[i]);
   snprintf(precompiled->path, sizeof precompiled->path, "%s/%s.pch", headers->folder, hex);
-  if (atomic_load(&discards) >= MAX_DISCARDS)
-    return false;
-  if (is_own_file(precompiled->path))
-    return true;
-  if (atomic_fetch_add(&asked, 1) == 0 || pthread_mutex_trylock(&making))
-    return false;
+  if (atomic_load(&discards) >= MAX_DISCARDS) return false;
+  if (is_own_file(precompiled->path)) return true;
+  if (atomic_fetch_add(&asked, 1) == 0 || pthread_mutex_trylock(&making)) return false;
   bool made = make(precompiled->path, toolchain, headers, warp, environment);
   pthread_mutex_unlock(&making);
-  if (!made)
-    atomic_store(&discards, MAX_DISCARDS); /* it will not go better next time */
+  if (!made) atomic_store(&discards, MAX_DISCARDS); /* it will not go better next time */
   return made;
 }
 

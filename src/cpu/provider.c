@@ -27,66 +27,57 @@ static _Thread_local hip_error_t last_error;
 
 /* What is not ready, or not there, is no error to remember. */
 static hip_error_t note(hip_error_t rc) {
-  if (rc != hip_Success && rc != hip_ErrorNotReady)
-    last_error = rc;
+  if (rc != hip_Success && rc != hip_ErrorNotReady) last_error = rc;
   return rc;
 }
 
 /* ---- devices ---------------------------------------------------------------------------------------------------------- */
 
-static hip_error_t init(unsigned int flags) { return note(flags ? hip_ErrorInvalidValue : hip_Success); }
+static hip_error_t init(unsigned int flags) {
+  return note(flags ? hip_ErrorInvalidValue : hip_Success);
+}
 
 static hip_error_t get_device_count(int *count) {
-  if (!count)
-    return note(hip_ErrorInvalidValue);
+  if (!count) return note(hip_ErrorInvalidValue);
   *count = CPU_DEVICES;
   return hip_Success;
 }
 
 static hip_error_t set_device(int device) {
-  if (!cpu_device_exists(device))
-    return note(hip_ErrorInvalidDevice);
+  if (!cpu_device_exists(device)) return note(hip_ErrorInvalidDevice);
   cpu_device_set_current(device);
   return hip_Success;
 }
 
 static hip_error_t get_device(int *device) {
-  if (!device)
-    return note(hip_ErrorInvalidValue);
+  if (!device) return note(hip_ErrorInvalidValue);
   *device = cpu_device_current();
   return hip_Success;
 }
 
 static hip_error_t device_get_name(char *name, int len, hip_device_t device) {
-  if (!name || len <= 0)
-    return note(hip_ErrorInvalidValue);
-  if (!cpu_device_exists(device))
-    return note(hip_ErrorInvalidDevice);
+  if (!name || len <= 0) return note(hip_ErrorInvalidValue);
+  if (!cpu_device_exists(device)) return note(hip_ErrorInvalidDevice);
   cpu_device_name(name, (size_t)len);
   return hip_Success;
 }
 
 static hip_error_t device_total_mem(size_t *bytes, hip_device_t device) {
   size_t available;
-  if (!bytes)
-    return note(hip_ErrorInvalidValue);
-  if (!cpu_device_exists(device))
-    return note(hip_ErrorInvalidDevice);
+  if (!bytes) return note(hip_ErrorInvalidValue);
+  if (!cpu_device_exists(device)) return note(hip_ErrorInvalidDevice);
   cpu_arena_info(&available, bytes);
   return hip_Success;
 }
 
 static hip_error_t device_get_attribute(int *value, hip_device_attribute_t attribute, int device) {
-  if (!value)
-    return note(hip_ErrorInvalidValue);
-  if (!cpu_device_exists(device))
-    return note(hip_ErrorInvalidDevice);
+  if (!value) return note(hip_ErrorInvalidValue);
+  if (!cpu_device_exists(device)) return note(hip_ErrorInvalidDevice);
   return note(cpu_device_attribute(device, attribute, value) ? hip_Success : hip_ErrorInvalidValue);
 }
 
 static hip_error_t driver_get_version(int *version) {
-  if (!version)
-    return note(hip_ErrorInvalidValue);
+  if (!version) return note(hip_ErrorInvalidValue);
   *version = DRIVER_VERSION;
   return hip_Success;
 }
@@ -103,8 +94,7 @@ static hip_error_t get_last_error(void) {
 }
 
 static hip_error_t mem_get_info(size_t *available, size_t *total) {
-  if (!available || !total)
-    return note(hip_ErrorInvalidValue);
+  if (!available || !total) return note(hip_ErrorInvalidValue);
   cpu_arena_info(available, total);
   return hip_Success;
 }
@@ -112,8 +102,7 @@ static hip_error_t mem_get_info(size_t *available, size_t *total) {
 /* ---- memory ------------------------------------------------------------------------------------------------------------ */
 
 static hip_error_t allocate(void **ptr, size_t bytes, enum arena_kind kind, bool checked) {
-  if (!ptr)
-    return note(hip_ErrorInvalidValue);
+  if (!ptr) return note(hip_ErrorInvalidValue);
   if (!bytes) {
     *ptr = NULL;
     return hip_Success;
@@ -126,36 +115,42 @@ static hip_error_t malloc_device(void **ptr, size_t bytes) {
 }
 
 static hip_error_t malloc_host(void **ptr, size_t bytes, unsigned int flags) {
-  if (flags & ~(unsigned)(hip_HostMallocPortable | hip_HostMallocMapped))
-    return note(hip_ErrorInvalidValue);
+  if (flags & ~(unsigned)(hip_HostMallocPortable | hip_HostMallocMapped)) return note(hip_ErrorInvalidValue);
   return allocate(ptr, bytes, ARENA_PINNED, false);
 }
 
-static hip_error_t free_device(void *ptr) { return note(cpu_memory_free(ptr)); }
-static hip_error_t free_host(void *ptr) { return note(cpu_memory_free_host(ptr)); }
+static hip_error_t free_device(void *ptr) {
+  return note(cpu_memory_free(ptr));
+}
+static hip_error_t free_host(void *ptr) {
+  return note(cpu_memory_free_host(ptr));
+}
 
 static hip_error_t memcpy_async(void *dst, const void *src, size_t bytes, hip_memcpy_kind_t kind, hip_stream_t stream) {
-  struct command_copy copy = {.to = dst, .from = src, .to_pitch = bytes, .from_pitch = bytes, .width = bytes, .height = 1};
+  struct command_copy copy = {
+      .to = dst, .from = src, .to_pitch = bytes, .from_pitch = bytes, .width = bytes, .height = 1};
   return note(cpu_memory_copy(copy, kind, stream));
 }
 
-static hip_error_t memcpy_2d_async(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
-                                   hip_memcpy_kind_t kind, hip_stream_t stream) {
-  if (width > dpitch || width > spitch)
-    return note(hip_ErrorInvalidPitchValue);
-  struct command_copy copy = {.to = dst, .from = src, .to_pitch = dpitch, .from_pitch = spitch, .width = width, .height = height};
+static hip_error_t memcpy_2d_async(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+                                   size_t height, hip_memcpy_kind_t kind, hip_stream_t stream) {
+  if (width > dpitch || width > spitch) return note(hip_ErrorInvalidPitchValue);
+  struct command_copy copy = {
+      .to = dst, .from = src, .to_pitch = dpitch, .from_pitch = spitch, .width = width, .height = height};
   return note(cpu_memory_copy(copy, kind, stream));
 }
 
 static hip_error_t memset_async(void *dst, int value, size_t bytes, hip_stream_t stream) {
-  struct command_fill fill = {.to = dst, .pitch = bytes, .width = bytes, .height = 1, .element = 1, .value = (uint8_t)value};
+  struct command_fill fill = {
+      .to = dst, .pitch = bytes, .width = bytes, .height = 1, .element = 1, .value = (uint8_t)value};
   return note(cpu_memory_fill(fill, stream));
 }
 
-static hip_error_t memset_2d_async(void *dst, size_t pitch, int value, size_t width, size_t height, hip_stream_t stream) {
-  if (width > pitch)
-    return note(hip_ErrorInvalidPitchValue);
-  struct command_fill fill = {.to = dst, .pitch = pitch, .width = width, .height = height, .element = 1, .value = (uint8_t)value};
+static hip_error_t memset_2d_async(void *dst, size_t pitch, int value, size_t width, size_t height,
+                                   hip_stream_t stream) {
+  if (width > pitch) return note(hip_ErrorInvalidPitchValue);
+  struct command_fill fill = {
+      .to = dst, .pitch = pitch, .width = width, .height = height, .element = 1, .value = (uint8_t)value};
   return note(cpu_memory_fill(fill, stream));
 }
 
@@ -175,18 +170,18 @@ static hip_error_t stream_create(hip_stream_t *stream, unsigned int flags) {
   return note(cpu_stream_create(stream, flags, cpu_device_current()));
 }
 
-static hip_error_t stream_destroy(hip_stream_t stream) { return note(cpu_stream_destroy(stream)); }
+static hip_error_t stream_destroy(hip_stream_t stream) {
+  return note(cpu_stream_destroy(stream));
+}
 
 static hip_error_t stream_synchronize(hip_stream_t stream) {
-  if (!stream)
-    return note(hip_ErrorInvalidHandle);
+  if (!stream) return note(hip_ErrorInvalidHandle);
   cpu_stream_wait(stream, cpu_stream_tail(stream));
   return hip_Success;
 }
 
 static hip_error_t stream_query(hip_stream_t stream) {
-  if (!stream)
-    return note(hip_ErrorInvalidHandle);
+  if (!stream) return note(hip_ErrorInvalidHandle);
   return cpu_stream_passed(stream, cpu_stream_tail(stream)) ? hip_Success : hip_ErrorNotReady;
 }
 
@@ -194,23 +189,31 @@ static hip_error_t stream_wait_event(hip_stream_t stream, hip_event_t event, uns
   return note(cpu_stream_wait_event(stream, event, flags));
 }
 
-static hip_error_t stream_add_callback(hip_stream_t stream, hip_stream_callback_t callback, void *user, unsigned int flags) {
-  if (!stream)
-    return note(hip_ErrorInvalidHandle);
-  if (!callback || flags)
-    return note(hip_ErrorInvalidValue);
+static hip_error_t stream_add_callback(hip_stream_t stream, hip_stream_callback_t callback, void *user,
+                                       unsigned int flags) {
+  if (!stream) return note(hip_ErrorInvalidHandle);
+  if (!callback || flags) return note(hip_ErrorInvalidValue);
   struct command *command = cpu_stream_command(stream, COMMAND_CALLBACK, 0);
-  if (!command)
-    return note(hip_ErrorOutOfMemory);
+  if (!command) return note(hip_ErrorOutOfMemory);
   command->callback = (struct command_callback){.function = callback, .user = user};
   return note(cpu_stream_commit(stream, command, NULL));
 }
 
-static hip_error_t event_create(hip_event_t *event, unsigned flags) { return note(cpu_event_create(event, flags)); }
-static hip_error_t event_destroy(hip_event_t event) { return note(cpu_event_destroy(event)); }
-static hip_error_t event_record(hip_event_t event, hip_stream_t stream) { return note(cpu_event_record(event, stream)); }
-static hip_error_t event_synchronize(hip_event_t event) { return note(cpu_event_synchronize(event)); }
-static hip_error_t event_query(hip_event_t event) { return note(cpu_event_query(event)); }
+static hip_error_t event_create(hip_event_t *event, unsigned flags) {
+  return note(cpu_event_create(event, flags));
+}
+static hip_error_t event_destroy(hip_event_t event) {
+  return note(cpu_event_destroy(event));
+}
+static hip_error_t event_record(hip_event_t event, hip_stream_t stream) {
+  return note(cpu_event_record(event, stream));
+}
+static hip_error_t event_synchronize(hip_event_t event) {
+  return note(cpu_event_synchronize(event));
+}
+static hip_error_t event_query(hip_event_t event) {
+  return note(cpu_event_query(event));
+}
 
 static hip_error_t event_elapsed_time(float *ms, hip_event_t start, hip_event_t stop) {
   return note(cpu_event_elapsed(ms, start, stop));
@@ -222,7 +225,9 @@ static hip_error_t module_load_data(hip_module_t *module, const void *image) {
   return note(cpu_module_load(module, image, cpu_device_current()));
 }
 
-static hip_error_t module_unload(hip_module_t module) { return note(cpu_module_unload(module)); }
+static hip_error_t module_unload(hip_module_t module) {
+  return note(cpu_module_unload(module));
+}
 
 static hip_error_t module_get_function(hip_function_t *function, hip_module_t module, const char *name) {
   return note(cpu_module_function(function, module, name));
@@ -232,9 +237,9 @@ static hip_error_t module_get_global(hip_deviceptr_t *ptr, size_t *bytes, hip_mo
   return note(cpu_module_global(ptr, bytes, module, name));
 }
 
-static hip_error_t module_launch_kernel(hip_function_t function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
-                                        unsigned int by, unsigned int bz, unsigned int shared, hip_stream_t stream, void **params,
-                                        void **extra) {
+static hip_error_t module_launch_kernel(hip_function_t function, unsigned int gx, unsigned int gy, unsigned int gz,
+                                        unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
+                                        hip_stream_t stream, void **params, void **extra) {
   struct launch_geometry geometry = {.grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared};
   return note(cpu_function_launch(function, &geometry, stream, params, extra));
 }
@@ -250,17 +255,14 @@ static hip_error_t occupancy(int *blocks, hip_function_t function, int block, si
 /* ---- ours --------------------------------------------------------------------------------------------------------------------- */
 
 static hip_error_t device_arch(char *arch, int len, hip_device_t device) {
-  if (!arch || len <= 0)
-    return note(hip_ErrorInvalidValue);
-  if (!cpu_device_exists(device))
-    return note(hip_ErrorInvalidDevice);
+  if (!arch || len <= 0) return note(hip_ErrorInvalidValue);
+  if (!cpu_device_exists(device)) return note(hip_ErrorInvalidDevice);
   cpu_device_arch(device, arch, (size_t)len);
   return hip_Success;
 }
 
 static hip_error_t toolchain(char *identity, size_t len, hip_device_t device) {
-  if (!cpu_device_exists(device))
-    return note(hip_ErrorInvalidDevice);
+  if (!cpu_device_exists(device)) return note(hip_ErrorInvalidDevice);
   return note(cpu_compile_identity(identity, len, cpu_device_warp(device)));
 }
 
@@ -268,7 +270,9 @@ static hip_error_t compile(const struct hip_compile_request *request, struct hip
   return note(cpu_compile(request, result));
 }
 
-static hip_error_t compile_free(struct hip_compile_result *result) { return note(cpu_compile_free(result)); }
+static hip_error_t compile_free(struct hip_compile_result *result) {
+  return note(cpu_compile_free(result));
+}
 
 static hip_error_t preprocess(const struct hip_compile_request *request, struct hip_compile_result *result) {
   return note(cpu_preprocess(request, result));
@@ -280,8 +284,7 @@ static hip_error_t launch_tag(uint64_t tag) {
 }
 
 static hip_error_t take_fault(struct hip_fault *fault) {
-  if (!fault)
-    return note(hip_ErrorInvalidValue);
+  if (!fault) return note(hip_ErrorInvalidValue);
   return cpu_device_take_fault(cpu_device_current(), fault) ? hip_Success : hip_ErrorNotFound;
 }
 
@@ -387,8 +390,7 @@ static struct {
 
 static void load_once(void) {
   cpu_toolchain_load_math();
-  if (!cpu_arena_start(loaded.reason, sizeof loaded.reason))
-    return;
+  if (!cpu_arena_start(loaded.reason, sizeof loaded.reason)) return;
   pthread_atfork(fork_prepare, fork_parent, fork_child);
   loaded.api = &api;
 }
@@ -396,19 +398,21 @@ static void load_once(void) {
 static const struct hip_api *load(char *reason, size_t len) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, load_once);
-  if (!loaded.api && reason && len)
-    snprintf(reason, len, "%s", loaded.reason);
+  if (!loaded.api && reason && len) snprintf(reason, len, "%s", loaded.reason);
   return loaded.api;
 }
 
 static int ordinal(const char *suffix) {
-  if (!suffix || !*suffix || strcmp(suffix, "0") == 0 || strcmp(suffix, "0/32") == 0)
-    return 0;
+  if (!suffix || !*suffix || strcmp(suffix, "0") == 0 || strcmp(suffix, "0/32") == 0) return 0;
   return strcmp(suffix, "0/64") == 0 ? 1 : -1;
 }
 
-static void id(int number, char *text, size_t len) { snprintf(text, len, number == 1 ? "cpu:0/64" : "cpu:0"); }
+static void id(int number, char *text, size_t len) {
+  snprintf(text, len, number == 1 ? "cpu:0/64" : "cpu:0");
+}
 
-static int listed(void) { return 1; }
+static int listed(void) {
+  return 1;
+}
 
 const struct hip_provider cpu_provider = {.name = "cpu", .load = load, .ordinal = ordinal, .id = id, .listed = listed};

@@ -14,10 +14,8 @@
 
 int cpu_scratch_make(char path[SCRATCH_PATH]) {
   const char *parent = getenv("TMPDIR");
-  if (!parent || parent[0] != '/')
-    parent = "/tmp";
-  if (snprintf(path, SCRATCH_PATH, "%s/luhip-XXXXXX", parent) >= SCRATCH_PATH)
-    return ENAMETOOLONG;
+  if (!parent || parent[0] != '/') parent = "/tmp";
+  if (snprintf(path, SCRATCH_PATH, "%s/luhip-XXXXXX", parent) >= SCRATCH_PATH) return ENAMETOOLONG;
   return mkdtemp(path) ? 0 : errno;
 }
 
@@ -27,16 +25,16 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
   return 0;
 }
 
-void cpu_scratch_remove(const char *path) { nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
+void cpu_scratch_remove(const char *path) {
+  nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
 
 /* Whether a relative path stays below where it starts. */
 static bool stays_below(const char *name) {
-  if (!*name || *name == '/')
-    return false;
+  if (!*name || *name == '/') return false;
   for (const char *part = name; part; part = strchr(part, '/')) {
     part += *part == '/';
-    if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || !part[2]))
-      return false;
+    if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || !part[2])) return false;
   }
   return true;
 }
@@ -46,16 +44,14 @@ static int make_folders(char *full, size_t from) {
     *slash = '\0';
     int failed = mkdir(full, 0700) && errno != EEXIST;
     *slash = '/';
-    if (failed)
-      return errno;
+    if (failed) return errno;
   }
   return 0;
 }
 
 static int write_file(const char *path, const char *data, size_t bytes) {
   int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0)
-    return errno;
+  if (fd < 0) return errno;
   int error = 0;
   while (bytes && !error) {
     ssize_t put = write(fd, data, bytes);
@@ -66,17 +62,14 @@ static int write_file(const char *path, const char *data, size_t bytes) {
       error = errno;
     }
   }
-  if (close(fd) && !error)
-    error = errno;
+  if (close(fd) && !error) error = errno;
   return error;
 }
 
 int cpu_scratch_write(const char *path, const char *name, const void *data, size_t bytes) {
   char full[4096];
-  if (!stays_below(name))
-    return EINVAL;
-  if (snprintf(full, sizeof full, "%s/%s", path, name) >= (int)sizeof full)
-    return ENAMETOOLONG;
+  if (!stays_below(name)) return EINVAL;
+  if (snprintf(full, sizeof full, "%s/%s", path, name) >= (int)sizeof full) return ENAMETOOLONG;
   int error = make_folders(full, strlen(path) + 1);
   return error ? error : write_file(full, data, bytes);
 }

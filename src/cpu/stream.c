@@ -30,16 +30,16 @@ enum { MAX_PENDING = 4096, SPIN_NS = 30000, STACK_BYTES = 512 << 10, KEEP_PAYLOA
 struct hip_stream_impl {
   atomic_int refs;
   int device;
-  pthread_mutex_t lock;           /* guards all below but for reads of the two positions */
-  pthread_cond_t wake, done;      /* for the thread; for those who wait */
+  pthread_mutex_t lock;      /* guards all below but for reads of the two positions */
+  pthread_cond_t wake, done; /* for the thread; for those who wait */
   struct command *head, **tail;
   struct command *unused;
   _Atomic uint64_t enqueued, completed;
-  bool busy;                      /* some thread is running a command */
-  bool closing;                   /* destroyed by the caller */
-  bool has_thread, sleeping;      /* sleeping: the thread must be woken */
+  bool busy;                 /* some thread is running a command */
+  bool closing;              /* destroyed by the caller */
+  bool has_thread, sleeping; /* sleeping: the thread must be woken */
   unsigned waiters;
-  hip_stream_t previous, next;    /* in the list of streams */
+  hip_stream_t previous, next; /* in the list of streams */
 };
 
 static struct {
@@ -63,13 +63,11 @@ static bool may_spin(void) {
 /* Looks at a position until it differs from what it was, or the time is up. */
 static void spin(const _Atomic uint64_t *position, uint64_t was) {
   struct timespec start, now;
-  if (!may_spin())
-    return;
+  if (!may_spin()) return;
   clock_gettime(CLOCK_MONOTONIC, &start);
   do {
     for (int i = 0; i < 32; i++) {
-      if (atomic_load_explicit(position, memory_order_acquire) != was)
-        return;
+      if (atomic_load_explicit(position, memory_order_acquire) != was) return;
       __builtin_ia32_pause();
     }
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -79,21 +77,17 @@ static void spin(const _Atomic uint64_t *position, uint64_t was) {
 /* ---- commands ------------------------------------------------------------------------------------------------ */
 
 static bool make_room(struct command *command, size_t payload) {
-  if (payload <= command->capacity)
-    return true;
+  if (payload <= command->capacity) return true;
   void *data = aligned_alloc(64, (payload + 63) / 64 * 64);
-  if (!data)
-    return false;
-  if (command->payload != command->inlined)
-    free(command->payload);
+  if (!data) return false;
+  if (command->payload != command->inlined) free(command->payload);
   command->payload = data;
   command->capacity = payload;
   return true;
 }
 
 static void command_free(struct command *command) {
-  if (command->payload != command->inlined)
-    free(command->payload);
+  if (command->payload != command->inlined) free(command->payload);
   free(command);
 }
 
@@ -119,21 +113,17 @@ static void command_keep(hip_stream_t stream, struct command *command) {
 
 struct command *cpu_stream_command(hip_stream_t stream, enum command_kind kind, size_t payload) {
   uint64_t last = cpu_stream_tail(stream);
-  if (last - atomic_load(&stream->completed) >= MAX_PENDING)
-    cpu_stream_wait(stream, last - MAX_PENDING * 3 / 4);
+  if (last - atomic_load(&stream->completed) >= MAX_PENDING) cpu_stream_wait(stream, last - MAX_PENDING * 3 / 4);
   pthread_mutex_lock(&stream->lock);
   struct command *command = stream->unused;
-  if (command)
-    stream->unused = command->next;
+  if (command) stream->unused = command->next;
   pthread_mutex_unlock(&stream->lock);
-  if (!command)
-    command = command_new();
+  if (!command) command = command_new();
   if (command && !make_room(command, payload)) {
     command_free(command);
     return NULL;
   }
-  if (command)
-    command->kind = kind;
+  if (command) command->kind = kind;
   return command;
 }
 
@@ -147,8 +137,7 @@ void cpu_stream_drop(hip_stream_t stream, struct command *command) {
 static void run_first(hip_stream_t stream) {
   struct command *command = stream->head;
   stream->head = command->next;
-  if (!stream->head)
-    stream->tail = &stream->head;
+  if (!stream->head) stream->tail = &stream->head;
   stream->busy = true;
   pthread_mutex_unlock(&stream->lock);
   cpu_command_run(stream, command);
@@ -157,8 +146,7 @@ static void run_first(hip_stream_t stream) {
   command_keep(stream, command);
   atomic_fetch_add_explicit(&stream->completed, 1, memory_order_release);
   atomic_fetch_sub_explicit(&pending, 1, memory_order_release);
-  if (stream->waiters)
-    pthread_cond_broadcast(&stream->done);
+  if (stream->waiters) pthread_cond_broadcast(&stream->done);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------------------------ */
@@ -166,8 +154,7 @@ static void run_first(hip_stream_t stream) {
 static void unlist(hip_stream_t stream) {
   pthread_mutex_lock(&list.lock);
   *(stream->previous ? &stream->previous->next : &list.first) = stream->next;
-  if (stream->next)
-    stream->next->previous = stream->previous;
+  if (stream->next) stream->next->previous = stream->previous;
   pthread_mutex_unlock(&list.lock);
 }
 
@@ -205,11 +192,9 @@ static bool start_thread(hip_stream_t stream) {
   static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
   sigset_t blocked, before;
   sigfillset(&blocked);
-  for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
-    sigdelset(&blocked, faults[i]);
+  for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) sigdelset(&blocked, faults[i]);
   pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes))
-    return false;
+  if (pthread_attr_init(&attributes)) return false;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, STACK_BYTES);
   pthread_t thread;
@@ -218,16 +203,14 @@ static bool start_thread(hip_stream_t stream) {
   bool started = !pthread_create(&thread, &attributes, work, stream);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attributes);
-  if (!started)
-    cpu_stream_release(stream);
+  if (!started) cpu_stream_release(stream);
   stream->has_thread = started;
   return started;
 }
 
 /* Whether the thread sleeps over work that nobody does; then the caller signals it, best after unlocking. */
 static bool must_wake(hip_stream_t stream) {
-  if (!stream->sleeping || stream->busy || !(stream->head || stream->closing))
-    return false;
+  if (!stream->sleeping || stream->busy || !(stream->head || stream->closing)) return false;
   stream->sleeping = false;
   return true;
 }
@@ -248,17 +231,14 @@ hip_error_t cpu_stream_commit(hip_stream_t stream, struct command *command, uint
   uint64_t last = atomic_fetch_add_explicit(&stream->enqueued, 1, memory_order_release) + 1;
   bool wake = must_wake(stream);
   pthread_mutex_unlock(&stream->lock);
-  if (wake)
-    pthread_cond_signal(&stream->wake);
-  if (position)
-    *position = last;
+  if (wake) pthread_cond_signal(&stream->wake);
+  if (position) *position = last;
   return hip_Success;
 }
 
 void cpu_stream_wait(hip_stream_t stream, uint64_t position) {
   bool tired = false;
-  if (cpu_stream_passed(stream, position))
-    return;
+  if (cpu_stream_passed(stream, position)) return;
   pthread_mutex_lock(&stream->lock);
   while (!cpu_stream_passed(stream, position)) {
     if (stream->head && !stream->busy && stream->head->kind != COMMAND_CALLBACK) {
@@ -281,19 +261,24 @@ void cpu_stream_wait(hip_stream_t stream, uint64_t position) {
   }
   bool wake = must_wake(stream);
   pthread_mutex_unlock(&stream->lock);
-  if (wake)
-    pthread_cond_signal(&stream->wake);
+  if (wake) pthread_cond_signal(&stream->wake);
 }
 
 bool cpu_stream_passed(hip_stream_t stream, uint64_t position) {
   return atomic_load_explicit(&stream->completed, memory_order_acquire) >= position;
 }
 
-uint64_t cpu_stream_tail(hip_stream_t stream) { return atomic_load_explicit(&stream->enqueued, memory_order_acquire); }
+uint64_t cpu_stream_tail(hip_stream_t stream) {
+  return atomic_load_explicit(&stream->enqueued, memory_order_acquire);
+}
 
-int cpu_stream_device(hip_stream_t stream) { return stream->device; }
+int cpu_stream_device(hip_stream_t stream) {
+  return stream->device;
+}
 
-size_t cpu_streams_pending(void) { return atomic_load_explicit(&pending, memory_order_acquire); }
+size_t cpu_streams_pending(void) {
+  return atomic_load_explicit(&pending, memory_order_acquire);
+}
 
 /* Waits in batches of streams that have work, each held by a reference, until a batch is not full: streams that appear
    meanwhile have nothing of what the caller enqueued before. */
@@ -304,8 +289,7 @@ void cpu_streams_wait_all(int device) {
     uint64_t position;
   } found[BATCH];
   size_t count;
-  if (!cpu_streams_pending())
-    return;
+  if (!cpu_streams_pending()) return;
   do {
     count = 0;
     pthread_mutex_lock(&list.lock);
@@ -332,8 +316,7 @@ hip_stream_t cpu_stream_retain(hip_stream_t stream) {
 }
 
 void cpu_stream_release(hip_stream_t stream) {
-  if (!stream || atomic_fetch_sub_explicit(&stream->refs, 1, memory_order_acq_rel) != 1)
-    return;
+  if (!stream || atomic_fetch_sub_explicit(&stream->refs, 1, memory_order_acq_rel) != 1) return;
   while (stream->unused) {
     struct command *command = stream->unused;
     stream->unused = command->next;
@@ -352,19 +335,16 @@ static void init_locks(hip_stream_t stream) {
 }
 
 hip_error_t cpu_stream_create(hip_stream_t *stream, unsigned flags, int device) {
-  if (!stream || flags & ~(unsigned)hip_StreamNonBlocking)
-    return hip_ErrorInvalidValue;
+  if (!stream || flags & ~(unsigned)hip_StreamNonBlocking) return hip_ErrorInvalidValue;
   hip_stream_t made = calloc(1, sizeof *made);
-  if (!made)
-    return hip_ErrorOutOfMemory;
+  if (!made) return hip_ErrorOutOfMemory;
   atomic_init(&made->refs, 1);
   made->device = device;
   made->tail = &made->head;
   init_locks(made);
   pthread_mutex_lock(&list.lock);
   made->next = list.first;
-  if (made->next)
-    made->next->previous = made;
+  if (made->next) made->next->previous = made;
   list.first = made;
   pthread_mutex_unlock(&list.lock);
   *stream = made;
@@ -372,17 +352,14 @@ hip_error_t cpu_stream_create(hip_stream_t *stream, unsigned flags, int device) 
 }
 
 hip_error_t cpu_stream_destroy(hip_stream_t stream) {
-  if (!stream)
-    return hip_ErrorInvalidHandle;
+  if (!stream) return hip_ErrorInvalidHandle;
   pthread_mutex_lock(&stream->lock);
   stream->closing = true;
   bool threaded = stream->has_thread;
   bool wake = must_wake(stream);
   pthread_mutex_unlock(&stream->lock);
-  if (wake)
-    pthread_cond_signal(&stream->wake);
-  if (!threaded)
-    unlist(stream);
+  if (wake) pthread_cond_signal(&stream->wake);
+  if (!threaded) unlist(stream);
   cpu_stream_release(stream);
   return hip_Success;
 }
@@ -391,13 +368,11 @@ hip_error_t cpu_stream_destroy(hip_stream_t stream) {
 
 void cpu_streams_fork_prepare(void) {
   pthread_mutex_lock(&list.lock);
-  for (hip_stream_t s = list.first; s; s = s->next)
-    pthread_mutex_lock(&s->lock);
+  for (hip_stream_t s = list.first; s; s = s->next) pthread_mutex_lock(&s->lock);
 }
 
 void cpu_streams_fork_parent(void) {
-  for (hip_stream_t s = list.first; s; s = s->next)
-    pthread_mutex_unlock(&s->lock);
+  for (hip_stream_t s = list.first; s; s = s->next) pthread_mutex_unlock(&s->lock);
   pthread_mutex_unlock(&list.lock);
 }
 

@@ -52,12 +52,10 @@ static bool is_clang_name(const char *path) {
 /* The last number in a path's file name, or after "llvm-" in it: 19 for /usr/lib/llvm-19/bin/clang++; 0 when there is none. */
 static int version_of(const char *path) {
   char real[PATH_MAX];
-  if (!realpath(path, real))
-    return 0;
+  if (!realpath(path, real)) return 0;
   const char *slash = strrchr(real, '/');
   const char *dash = slash ? strrchr(slash, '-') : NULL;
-  if (dash && isdigit((unsigned char)dash[1]))
-    return atoi(dash + 1);
+  if (dash && isdigit((unsigned char)dash[1])) return atoi(dash + 1);
   const char *folder = strstr(real, "/llvm-");
   return folder ? atoi(folder + 6) : 0;
 }
@@ -67,8 +65,7 @@ static bool find_clang(char path[TOOLCHAIN_PATH]) {
   char name[32];
   for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
     snprintf(name, sizeof name, "clang++-%d", versions[i]);
-    if (find_program(name, path))
-      return true;
+    if (find_program(name, path)) return true;
   }
   return find_program("clang++", path) && version_of(path) >= CLANG_OLDEST;
 }
@@ -77,8 +74,7 @@ static bool find_gcc(char path[TOOLCHAIN_PATH]) {
   char name[32];
   for (int version = 15; version >= GCC_OLDEST; version--) {
     snprintf(name, sizeof name, "g++-%d", version);
-    if (find_program(name, path))
-      return true;
+    if (find_program(name, path)) return true;
   }
   return find_program("g++", path) && version_of(path) >= GCC_OLDEST;
 }
@@ -86,31 +82,27 @@ static bool find_gcc(char path[TOOLCHAIN_PATH]) {
 static bool find_compiler(struct toolchain *toolchain, char *reason, size_t len) {
   const char *wanted = getenv("LUHIP_CLANG");
   if (wanted && *wanted) {
-    bool found = strchr(wanted, '/')
-                     ? wanted[0] == '/' && is_program(wanted) &&
-                           snprintf(toolchain->compiler, TOOLCHAIN_PATH, "%s", wanted) < TOOLCHAIN_PATH
-                     : find_program(wanted, toolchain->compiler);
+    bool found = strchr(wanted, '/') ? wanted[0] == '/' && is_program(wanted) &&
+                                           snprintf(toolchain->compiler, TOOLCHAIN_PATH, "%s", wanted) < TOOLCHAIN_PATH
+                                     : find_program(wanted, toolchain->compiler);
     toolchain->is_clang = is_clang_name(toolchain->compiler);
     if (!found)
       snprintf(reason, len, "LUHIP_CLANG names the compiler '%.200s', which is not a program that can be run", wanted);
     return found;
   }
   toolchain->is_clang = find_clang(toolchain->compiler);
-  if (toolchain->is_clang || find_gcc(toolchain->compiler))
-    return true;
+  if (toolchain->is_clang || find_gcc(toolchain->compiler)) return true;
   snprintf(reason, len, "no compiler for kernels: install clang-19 (clang 16 or later), or name one with LUHIP_CLANG");
   return false;
 }
 
 static bool find_linker(struct toolchain *toolchain, char *reason, size_t len) {
   char beside[TOOLCHAIN_PATH], real[PATH_MAX];
-  if (find_program("ld", toolchain->linker) || find_program("ld.lld", toolchain->linker))
-    return true;
+  if (find_program("ld", toolchain->linker) || find_program("ld.lld", toolchain->linker)) return true;
   for (int version = 22; version >= CLANG_OLDEST; version--) {
     char name[32];
     snprintf(name, sizeof name, "ld.lld-%d", version);
-    if (find_program(name, toolchain->linker))
-      return true;
+    if (find_program(name, toolchain->linker)) return true;
   }
   if (realpath(toolchain->compiler, real) && strrchr(real, '/')) {
     *strrchr(real, '/') = '\0';
@@ -133,10 +125,8 @@ static void find_libgcc(char path[TOOLCHAIN_PATH]) {
       const char *name = found.gl_pathv[i];
       const char *end = strrchr(name, '/');
       const char *start = end;
-      while (start > name && start[-1] != '/')
-        start--;
-      if (atoi(start) > best && snprintf(path, TOOLCHAIN_PATH, "%s", name) < TOOLCHAIN_PATH)
-        best = atoi(start);
+      while (start > name && start[-1] != '/') start--;
+      if (atoi(start) > best && snprintf(path, TOOLCHAIN_PATH, "%s", name) < TOOLCHAIN_PATH) best = atoi(start);
     }
     globfree(&found);
   }
@@ -144,9 +134,7 @@ static void find_libgcc(char path[TOOLCHAIN_PATH]) {
 
 /* ---- the host's own libraries ------------------------------------------------------------------------------------ */
 
-static struct {
-  void *libm, *libmvec;
-} math;
+static struct { void *libm, *libmvec; } math;
 
 static void open_math(void) {
   math.libm = dlopen("libm.so.6", RTLD_LAZY | RTLD_LOCAL);
@@ -163,7 +151,8 @@ static bool has(void *library, const char *name) {
   Dl_info info;
   void *found = library ? dlsym(library, name) : NULL;
   /* dlsym looks into what the library needs too. */
-  return found && !dlinfo(library, RTLD_DI_LINKMAP, &map) && dladdr(found, &info) && (uintptr_t)info.dli_fbase == map->l_addr;
+  return found && !dlinfo(library, RTLD_DI_LINKMAP, &map) && dladdr(found, &info) &&
+         (uintptr_t)info.dli_fbase == map->l_addr;
 }
 
 bool cpu_toolchain_is_math(const char *name) {
@@ -174,7 +163,8 @@ bool cpu_toolchain_is_math(const char *name) {
 static void path_of(void *library, char path[TOOLCHAIN_PATH]) {
   struct link_map *map;
   path[0] = '\0';
-  if (library && !dlinfo(library, RTLD_DI_LINKMAP, &map) && map->l_name[0] == '/' && strlen(map->l_name) < TOOLCHAIN_PATH)
+  if (library && !dlinfo(library, RTLD_DI_LINKMAP, &map) && map->l_name[0] == '/' &&
+      strlen(map->l_name) < TOOLCHAIN_PATH)
     snprintf(path, TOOLCHAIN_PATH, "%s", map->l_name);
 }
 
@@ -184,8 +174,7 @@ static void find_libraries(struct toolchain *toolchain) {
   path_of(math.libmvec, toolchain->libmvec);
   void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
   path_of(libc, toolchain->libc);
-  if (libc)
-    dlclose(libc);
+  if (libc) dlclose(libc);
   find_libgcc(toolchain->libgcc);
 }
 
@@ -204,8 +193,7 @@ static void add_file(struct hash *hash, const char *path) {
 bool cpu_toolchain_find(struct toolchain *toolchain, char *reason, size_t len) {
   struct hash hash;
   *toolchain = (struct toolchain){.compiler = ""};
-  if (!find_compiler(toolchain, reason, len) || !find_linker(toolchain, reason, len))
-    return false;
+  if (!find_compiler(toolchain, reason, len) || !find_linker(toolchain, reason, len)) return false;
   find_libraries(toolchain);
   hash_start(&hash);
   add_file(&hash, toolchain->compiler);

@@ -15,9 +15,9 @@ struct toolchain {
   char compiler[TOOLCHAIN_PATH];
   bool is_clang;
   char linker[TOOLCHAIN_PATH];
-  char libgcc[TOOLCHAIN_PATH];      /* helpers for half conversions and the like; "" when there is none */
+  char libgcc[TOOLCHAIN_PATH]; /* helpers for half conversions and the like; "" when there is none */
   char libm[TOOLCHAIN_PATH], libmvec[TOOLCHAIN_PATH], libc[TOOLCHAIN_PATH]; /* the host's own; libmvec may be "" */
-  uint8_t identity[HASH_BYTES];     /* of the programs, by path, size and time of change */
+  uint8_t identity[HASH_BYTES]; /* of the programs, by path, size and time of change */
 };
 
 /* False with the reason in words, and how to help it. LUHIP_CLANG overrides where to look. */
