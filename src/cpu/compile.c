@@ -53,7 +53,7 @@ static struct path in_scratch(const struct compile *compile, const char *rest) {
   return path;
 }
 
-/* ---- before: the request and its files ------------------------------------------------------------------------------- */
+/* ---- before: the request and its files --------------------------------------------------------------------------- */
 
 static hip_error_t complain(struct compile *compile, hip_error_t rc, const char *text) {
   text_printf(&compile->log, "%s: error: %s\n", compile->name, text);
@@ -137,7 +137,7 @@ static hip_error_t prepare(struct compile *compile) {
   return rc ? rc : write_headers(compile);
 }
 
-/* ---- the compiler's log ------------------------------------------------------------------------------------------------ */
+/* ---- the compiler's log ------------------------------------------------------------------------------------------ */
 
 /* Adds the compiler's words with our paths replaced: the source's by the program's name, folders by nothing. */
 static void add_output(struct compile *compile, const char *output) {
@@ -166,7 +166,7 @@ static void add_output(struct compile *compile, const char *output) {
   }
 }
 
-/* ---- running the compiler ------------------------------------------------------------------------------------------------- */
+/* ---- running the compiler ---------------------------------------------------------------------------------------- */
 
 static void build_line(const struct compile *compile, struct command_line *line, const struct path paths[4],
                        const char *precompiled) {
@@ -269,7 +269,7 @@ static hip_error_t run_compiler(struct compile *compile) {
   return run_once(compile, NULL, &suspect);
 }
 
-/* ---- after: what the compile gives ------------------------------------------------------------------------------------------ */
+/* ---- after: what the compile gives ------------------------------------------------------------------------------- */
 
 static hip_error_t take_dependencies(struct compile *compile) {
   const char *const ours[] = {compile->scratch, compile->headers.folder, NULL};
@@ -359,7 +359,7 @@ static hip_error_t preprocess(struct compile *compile) {
   return hip_Success;
 }
 
-/* ---- the table's entries ------------------------------------------------------------------------------------------------- */
+/* ---- the table's entries ----------------------------------------------------------------------------------------- */
 
 static void free_product(struct hip_compile_result *result) {
   free(result->code);

@@ -50,7 +50,7 @@ void cpu_function_find_shared(const struct cpu_image *image, struct hip_function
   for (size_t i = 0; i < count; i++) functions[i].shared += common;
 }
 
-/* ---- launching ---------------------------------------------------------------------------------------------------- */
+/* ---- launching --------------------------------------------------------------------------------------------------- */
 
 static bool within_limits(hip_function_t function, const struct launch_geometry *geometry) {
   const unsigned *grid = geometry->grid, *block = geometry->block;
@@ -120,7 +120,7 @@ hip_error_t cpu_function_launch(hip_function_t function, const struct launch_geo
   return cpu_stream_commit(stream, command, NULL);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 hip_error_t cpu_function_attribute(int *value, hip_func_attribute_t attribute, hip_function_t function) {
   if (!value) return hip_ErrorInvalidValue;

@@ -3,8 +3,8 @@
  *
  * They lie in the user's cache, in a folder named after their content, so that a precompiled header can lie beside
  * them. Every compile compares each file with the text in the library and replaces what differs: a folder that
- * somebody emptied, or a half-written file, mends itself, and processes need no lock among each other. A file that is as
- * it should be is never touched, since a precompiled header goes by its time.
+ * somebody emptied, or a half-written file, mends itself, and processes need no lock among each other. A file that is
+ * as it should be is never touched, since a precompiled header goes by its time.
  */
 #include "cpu/headers.h"
 

@@ -2,11 +2,12 @@
  * link.c - from the compiler's object file to a module image.
  *
  * `extern __shared__` arrays are thread-local symbols that the object file leaves undefined. A second object file,
- * written here by hand, defines each of them at the start of one thread-local block as large as shared memory can be, so that
- * all of them are the same memory, as in HIP.
+ * written here by hand, defines each of them at the start of one thread-local block as large as shared memory can be,
+ * so that all of them are the same memory, as in HIP.
  *
- * Modules are linked with the host's own libm and libmvec. Of libc they may have only what compilers call by themselves:
- * whatever else is undefined is an error of the kernel, named here rather than met when the module is loaded.
+ * Modules are linked with the host's own libm and libmvec. Of libc they may have only what compilers call by
+ * themselves: whatever else is undefined is an error of the kernel, named here rather than met when the module is
+ * loaded.
  */
 #include "cpu/link.h"
 
@@ -21,7 +22,7 @@
 #include "cpu/image.h"
 #include "cpu/scratch.h"
 
-/* ---- the object file with dynamic shared memory ------------------------------------------------------------------- */
+/* ---- the object file with dynamic shared memory ------------------------------------------------------------------ */
 
 enum { STUB_NULL, STUB_TBSS, STUB_SYMTAB, STUB_STRTAB, STUB_SHSTRTAB, STUB_SECTIONS };
 static const char section_names[] = "\0.tbss\0.symtab\0.strtab\0.shstrtab";
@@ -105,7 +106,7 @@ static int write_stub(const struct cpu_image *object, const char *scratch, bool 
   return error;
 }
 
-/* ---- running the linker -------------------------------------------------------------------------------------------- */
+/* ---- running the linker ------------------------------------------------------------------------------------------ */
 
 static hip_error_t run_linker(const struct cpu_link *link, bool stub, struct text *log) {
   const struct toolchain *tools = link->toolchain;
@@ -140,7 +141,7 @@ static hip_error_t run_linker(const struct cpu_link *link, bool stub, struct tex
   return good ? hip_Success : result.end == SPAWN_TIMEOUT ? hip_ErrorLaunchTimeOut : hip_ErrorInvalidSource;
 }
 
-/* ---- what the module may not have ------------------------------------------------------------------------------------ */
+/* ---- what the module may not have -------------------------------------------------------------------------------- */
 
 /* What compilers call by themselves, and the loader's. */
 static bool is_allowed(const char *name) {

@@ -1,9 +1,9 @@
 /*
  * memory.c - freeing, copying and filling memory in stream order.
  *
- * What the device touches must lie within one live block of the arena, or within one global of a loaded module;
- * this is checked when the work is enqueued, so a wrong address is an error of the call and never a fault of
- * the stream's thread. Host memory outside the arena is pageable. A small pageable source travels inside the command; any other
+ * What the device touches must lie within one live block of the arena, or within one global of a loaded module; this
+ * is checked when the work is enqueued, so a wrong address is an error of the call and never a fault of the stream's
+ * thread. Host memory outside the arena is pageable. A small pageable source travels inside the command; any other
  * copy from or to pageable memory happens before the call returns, after everything that is in the stream.
  */
 #include "cpu/memory.h"

@@ -1,10 +1,10 @@
 /*
  * precompiled.c - the device headers precompiled.
  *
- * The file lies beside the headers, named after a hash of compiler, options and headers. Making it costs more than
- * it saves on one compile, so the second compile of a process makes it, and the next process finds it. It appears
- * by renaming, so nobody sees half of one. The compiler checks it against the headers' times; where it objects, the file is
- * removed and the compile done again without. It is read as code, so it must be this user's own.
+ * The file lies beside the headers, named after a hash of compiler, options and headers. Making it costs more than it
+ * saves on one compile, so the second compile of a process makes it, and the next process finds it. It appears by
+ * renaming, so nobody sees half of one. The compiler checks it against the headers' times; where it objects, the file
+ * is removed and the compile done again without. It is read as code, so it must be this user's own.
  */
 #include "cpu/precompiled.h"
 

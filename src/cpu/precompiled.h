@@ -13,8 +13,8 @@ struct precompiled {
   char path[HEADERS_PATH + 64];
 };
 
-/* True when there is one that fits this compiler, its usual options and the headers (which must be kept ones). The second
-   time a process asks in vain, one is made. */
+/* True when there is one that fits this compiler, its usual options and the headers (which must be kept ones). The
+   second time a process asks in vain, one is made. */
 bool cpu_precompiled_get(struct precompiled *precompiled, const struct toolchain *toolchain,
                          const struct cpu_headers *headers, unsigned warp, const char *const *environment);
 /* Removes one that the compiler did not like. */

@@ -31,7 +31,7 @@ static hip_error_t note(hip_error_t rc) {
   return rc;
 }
 
-/* ---- devices ---------------------------------------------------------------------------------------------------------- */
+/* ---- devices ----------------------------------------------------------------------------------------------------- */
 
 static hip_error_t init(unsigned int flags) {
   return note(flags ? hip_ErrorInvalidValue : hip_Success);
@@ -99,7 +99,7 @@ static hip_error_t mem_get_info(size_t *available, size_t *total) {
   return hip_Success;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------ */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static hip_error_t allocate(void **ptr, size_t bytes, enum arena_kind kind, bool checked) {
   if (!ptr) return note(hip_ErrorInvalidValue);
@@ -164,7 +164,7 @@ static hip_error_t memset_d32_async(hip_deviceptr_t dst, int value, size_t count
   return note(cpu_memory_fill(fill, stream));
 }
 
-/* ---- streams and events -------------------------------------------------------------------------------------------------- */
+/* ---- streams and events ------------------------------------------------------------------------------------------ */
 
 static hip_error_t stream_create(hip_stream_t *stream, unsigned int flags) {
   return note(cpu_stream_create(stream, flags, cpu_device_current()));
@@ -219,7 +219,7 @@ static hip_error_t event_elapsed_time(float *ms, hip_event_t start, hip_event_t 
   return note(cpu_event_elapsed(ms, start, stop));
 }
 
-/* ---- modules ---------------------------------------------------------------------------------------------------------------- */
+/* ---- modules ----------------------------------------------------------------------------------------------------- */
 
 static hip_error_t module_load_data(hip_module_t *module, const void *image) {
   return note(cpu_module_load(module, image, cpu_device_current()));
@@ -252,7 +252,7 @@ static hip_error_t occupancy(int *blocks, hip_function_t function, int block, si
   return note(cpu_function_occupancy(blocks, function, block, shared));
 }
 
-/* ---- ours --------------------------------------------------------------------------------------------------------------------- */
+/* ---- ours -------------------------------------------------------------------------------------------------------- */
 
 static hip_error_t device_arch(char *arch, int len, hip_device_t device) {
   if (!arch || len <= 0) return note(hip_ErrorInvalidValue);
@@ -356,7 +356,7 @@ static const struct hip_api api = {
     .hipxSetWriter = set_writer,
 };
 
-/* ---- loading -------------------------------------------------------------------------------------------------------------------- */
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
 
 /* Outer locks before inner ones. */
 static void fork_prepare(void) {

@@ -2,10 +2,10 @@
  * stream.c - a stream is a queue of commands and a thread that runs them in order.
  *
  * The thread starts with the first command. Positions count commands: `enqueued` is the last one's, `completed` that
- * of the last one that has run, so "the work up to here" is one number and waiting needs no object. At most one thread
- * runs commands of a stream at a time (`busy`). Mostly it is the stream's own; a thread that waits for the stream
- * runs commands itself when nobody else does, which saves waking the other one, but never callbacks: the waiting thread may
- * hold locks that they want.
+ * of the last one that has run, so "the work up to here" is one number and waiting needs no object. At most one
+ * thread runs commands of a stream at a time (`busy`). Mostly it is the stream's own; a thread that waits for the
+ * stream runs commands itself when nobody else does, which saves waking the other one, but never callbacks: the
+ * waiting thread may hold locks that they want.
  *
  * Before sleeping, thread and waiters look again and again for some SPIN_NS: a launch that follows another, or ends
  * soon, then costs no system call. Commands are reused, and at most MAX_PENDING lie in a stream, so memory does not

@@ -58,7 +58,8 @@ struct command {
   _Alignas(64) unsigned char inlined[COMMAND_INLINE];
 };
 
-/* A command with room for so many bytes of payload, not yet in the stream. May wait for room in a full stream. NULL: out of host memory. */
+/* A command with room for so many bytes of payload, not yet in the stream. May wait for room in a full stream. NULL:
+   out of host memory. */
 struct command *cpu_stream_command(hip_stream_t stream, enum command_kind kind, size_t payload);
 /* Puts it at the end. *position (optional): what stream_wait takes to wait for it. */
 hip_error_t cpu_stream_commit(hip_stream_t stream, struct command *command, uint64_t *position);

@@ -1,10 +1,10 @@
 /*
  * toolchain.c - finding a compiler and a linker.
  *
- * clang 19 first, for which the device headers are written, then 18 down to 16 (older ones have no _Float16 on x86), then newer
- * ones, then g++ from 12 on, with which kernels run but are not vectorised. Only absolute folders of PATH count, and after them
- * the usual ones: nothing from the working directory is run. Starting a compiler to ask its version takes longer than compiling
- * a small kernel, so identity comes from the files, and a version from the name.
+ * clang 19 first, for which the device headers are written, then 18 down to 16 (older ones have no _Float16 on x86),
+ * then newer ones, then g++ from 12 on, with which kernels run but are not vectorised. Only absolute folders of PATH
+ * count, and after them the usual ones: nothing from the working directory is run. Starting a compiler to ask its
+ * version takes longer than compiling a small kernel, so identity comes from the files, and a version from the name.
  */
 #include "cpu/toolchain.h"
 
@@ -49,7 +49,8 @@ static bool is_clang_name(const char *path) {
   return strstr(slash ? slash : path, "clang") != NULL;
 }
 
-/* The last number in a path's file name, or after "llvm-" in it: 19 for /usr/lib/llvm-19/bin/clang++; 0 when there is none. */
+/* The last number in a path's file name, or after "llvm-" in it: 19 for /usr/lib/llvm-19/bin/clang++; 0 when there is
+   none. */
 static int version_of(const char *path) {
   char real[PATH_MAX];
   if (!realpath(path, real)) return 0;

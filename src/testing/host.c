@@ -141,7 +141,7 @@ static int test_pageable(lua_State *L) {
   return 2;
 }
 
-/* ---- copies and fills --------------------------------------------------------------------------------------------- */
+/* ---- copies and fills -------------------------------------------------------------------------------------------- */
 
 static const char *const kinds[] = {"h2h", "h2d", "d2h", "d2d", "default", NULL};
 
@@ -178,7 +178,7 @@ static int test_fill2d(lua_State *L) {
                                               size(L, 5), pointer(L, 6)));
 }
 
-/* ---- streams and events --------------------------------------------------------------------------------------------- */
+/* ---- streams and events ------------------------------------------------------------------------------------------ */
 
 static int test_stream(lua_State *L) {
   hip_stream_t stream = NULL;
@@ -252,7 +252,7 @@ static int test_callbacks_run(lua_State *L) {
   return 1;
 }
 
-/* ---- modules ---------------------------------------------------------------------------------------------------------- */
+/* ---- modules ----------------------------------------------------------------------------------------------------- */
 
 static int test_load(lua_State *L) {
   hip_module_t module = NULL;
@@ -340,7 +340,7 @@ static int test_take_fault(lua_State *L) {
   return 1;
 }
 
-/* ---- compiling -------------------------------------------------------------------------------------------------------- */
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
 
 static const char *text_field(lua_State *L, const char *name) {
   lua_getfield(L, 1, name);
@@ -436,7 +436,7 @@ static int test_plain_name(lua_State *L) {
   return 1;
 }
 
-/* ---- the arena ---------------------------------------------------------------------------------------------------------- */
+/* ---- the arena --------------------------------------------------------------------------------------------------- */
 
 static int test_arena(lua_State *L) {
   struct arena_stats stats;
@@ -482,9 +482,10 @@ static int test_memory_limit(lua_State *L) {
   return 2;
 }
 
-/* ---- running programs ------------------------------------------------------------------------------------------------------ */
+/* ---- running programs -------------------------------------------------------------------------------------------- */
 
-/* spawn({ program, arguments... }, timeout_ms, { "NAME=value", ... }) -> { ended=, code=, output= }, or nil and an errno */
+/* spawn({ program, arguments... }, timeout_ms, { "NAME=value", ... }) -> { ended=, code=, output= }, or nil and an
+   errno */
 static int test_spawn(lua_State *L) {
   static const char *const ends[] = {"exited", "killed", "timeout", "unknown"};
   const char *argv[16] = {NULL}, *envp[16] = {NULL};
