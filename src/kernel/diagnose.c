@@ -153,10 +153,12 @@ static void add_kernel_list(const struct source *source, struct text *text) {
 
 static void tell_tail(struct diagnostic *diagnostic, const struct source *source) {
   const struct wanted *wanted = NULL;
+  int line = diagnostic->line;
+  if (line > source->ntried && line <= 2 * source->ntried) line -= source->ntried;
   for (size_t i = 0; i < source->nwanted && !wanted; i++)
-    if (!source->wanted[i].width && source->wanted[i].line == diagnostic->line) wanted = &source->wanted[i];
+    if (!source->wanted[i].width && source->wanted[i].line == line) wanted = &source->wanted[i];
   struct text text = {0};
-  diagnostic->name = diagnostic->line;
+  diagnostic->name = line;
   if (wanted && diagnostic->severity == ERROR) {
     text_printf(&text, "no kernel is named '%s' (%s)", wanted->name, diagnostic->text);
     add_kernel_list(source, &text);

@@ -231,19 +231,26 @@ static void add_optional_tail(struct text *text, const struct wanted *wanted, si
   text_free(&use);
 }
 
+/* Name expressions are all tried once before any marker, since a marker repeats a wrong name many times and compilers
+   stop after some twenty errors. */
 static void add_tail(struct source *source, struct text *text) {
-  int line = 1;
+  int line = 0;
   add_line_directive(text, SOURCE_NAMES);
-  for (int optional = 0; optional <= 1; optional++)
-    for (size_t i = 0; i < source->nwanted; i++) {
-      struct wanted *wanted = &source->wanted[i];
-      if (wanted->width || wanted->optional != optional) continue;
-      wanted->line = line++;
-      if (optional)
-        add_optional_tail(text, wanted, i);
-      else
-        text_printf(text, "LUHIP_MARK(%zu, (%s))\n", i, wanted->expression);
-    }
+  for (size_t i = 0; i < source->nwanted; i++) {
+    struct wanted *wanted = &source->wanted[i];
+    if (wanted->optional) continue;
+    wanted->line = ++line;
+    text_printf(text, "using luhip_tried_%zu = decltype(&(%s));\n", i, wanted->expression);
+  }
+  source->ntried = line;
+  for (size_t i = 0; i < source->nwanted; i++)
+    if (!source->wanted[i].optional) text_printf(text, "LUHIP_MARK(%zu, (%s))\n", i, source->wanted[i].expression);
+  line *= 2;
+  for (size_t i = 0; i < source->nwanted; i++) {
+    if (!source->wanted[i].optional || source->wanted[i].width) continue;
+    source->wanted[i].line = ++line;
+    add_optional_tail(text, &source->wanted[i], i);
+  }
 }
 
 char *source_assemble(struct source *source) {

@@ -34,6 +34,7 @@ struct source {
   size_t nscans;
   struct wanted *wanted;
   size_t nwanted;
+  int ntried; /* lines of the tail that try one name expression each; as many lines of their markers follow */
   bool hidden;
 };
 
