@@ -174,8 +174,13 @@ function support.run(command, options)
     table.insert(words, "cd " .. support.quote(options.directory) .. " &&")
   end
   table.insert(words, "exec env")
+  local first = #words + 1
   for name, value in pairs(options.env or {}) do
-    table.insert(words, value and support.quote(name .. "=" .. value) or "-u " .. support.quote(name))
+    if value then
+      table.insert(words, support.quote(name .. "=" .. value))
+    else
+      table.insert(words, first, "-u " .. support.quote(name)) -- env takes no option behind an assignment
+    end
   end
   table.insert(words, ("timeout %d"):format(options.timeout or 120))
   if type(command) == "table" then
