@@ -41,6 +41,12 @@ typedef unsigned long ulong;
 typedef long long longlong;
 typedef unsigned long long ulonglong;
 
+/* What clang has built in and gcc has not. */
+#if !defined(__clang__)
+static inline void __builtin_debugtrap() { __asm__ volatile("int3"); }
+static inline unsigned long long __builtin_readcyclecounter() { return __builtin_ia32_rdtsc(); }
+#endif
+
 #define NULL __null
 #define offsetof(type, member) __builtin_offsetof(type, member)
 
