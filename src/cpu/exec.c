@@ -133,7 +133,8 @@ static void fill_fault(struct hip_fault *fault, const struct cpu_launch *ask, co
 
 static bool worth_a_replay(const struct fiber_fault *raw) {
   return raw->thread < 0 &&
-         (raw->kind == HIP_FAULT_ADDRESS || raw->kind == HIP_FAULT_DIVIDE || raw->kind == HIP_FAULT_TRAP);
+         (raw->kind == HIP_FAULT_ADDRESS || raw->kind == HIP_FAULT_STACK || raw->kind == HIP_FAULT_DIVIDE ||
+          raw->kind == HIP_FAULT_TRAP);
 }
 
 /* The first worker to fault tells of it; the others only stop. */

@@ -100,11 +100,31 @@ FIBER_INLINE void answer(struct fiber_warp *warp, uint64_t group) {
   }
 }
 
-/* Lets the lanes go that wait where the lowest waiting lane waits, with their results. */
+/* Where the lanes wait that are behind: deepest in calls, then at the lowest address. The compiler lays code out in
+   the order of the source, mostly, so these lanes have yet to reach the place where the others are, and are let go first:
+   so lanes come together again after a branch, as they do on a GPU. */
+FIBER_CODE static const void *site_behind(const struct fiber_block *block, const struct fiber_warp *warp) {
+  const struct worker *worker = FIBER_WORKER(block);
+  uint32_t first = (uint32_t)(warp - block->warps) << block->warp_shift;
+  const void *site = NULL;
+  ptrdiff_t depth = -1;
+  for (uint64_t rest = warp->waiting; rest; rest &= rest - 1) {
+    uint32_t lane = (uint32_t)__builtin_ctzll(rest);
+    const char *top = fiber_stack_top(worker, block->stack_of[first + lane]);
+    ptrdiff_t its_depth = top - warp->frames[lane];
+    if (its_depth > depth || (its_depth == depth && warp->sites[lane] < site)) {
+      depth = its_depth;
+      site = warp->sites[lane];
+    }
+  }
+  return site;
+}
+
+/* Lets a group go, with its results. */
 FIBER_CODE static void release_group(struct fiber_block *block, struct fiber_warp *warp) {
   uint64_t group = warp->waiting;
   if (warp->mixed) {
-    const void *site = warp->sites[__builtin_ctzll(group)];
+    const void *site = site_behind(block, warp);
     for (uint64_t rest = group; rest; rest &= rest - 1) {
       if (warp->sites[__builtin_ctzll(rest)] != site) group &= ~(rest & -rest);
     }
@@ -158,6 +178,7 @@ FIBER_CODE static unsigned long long rt_warp(struct luhip_cpu_block *shown, unsi
 
   warp->value[lane] = value;
   warp->ask[lane] = (uint8_t)ask;
+  warp->frames[lane] = __builtin_frame_address(0);
   if (!warp->waiting) {
     warp->site = site;
     warp->mixed = false;

@@ -44,6 +44,7 @@ struct fiber_warp {
   /* What each waiting lane brings and asks for, and what it gets. */
   uint8_t ask[64];
   uint64_t value[64], result[64];
+  const char *frames[64]; /* on the lane's stack, at a place that depends on the depth of its calls alone */
   const void *sites[64];
 };
 

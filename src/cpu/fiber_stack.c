@@ -66,5 +66,6 @@ void fiber_stacks_reset(struct worker *worker) {
 
 bool fiber_stack_overrun(const struct worker *worker, uintptr_t address) {
   uintptr_t offset = address - (uintptr_t)worker->stacks;
-  return worker->stacks && offset < RANGE && offset % STRIDE < FIBER_GUARD_BYTES;
+  bool in_guard = offset % STRIDE < FIBER_GUARD_BYTES || offset / STRIDE >= worker->stacks_made;
+  return worker->stacks && offset < RANGE && in_guard;
 }

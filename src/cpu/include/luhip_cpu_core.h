@@ -33,12 +33,14 @@
 #define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))
 #define HIP_KERNEL_NAME(...) __VA_ARGS__
-#define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
+#define HIP_DYNAMIC_SHARED(type, name) extern __shared_x type name[];
 #define HIP_DYNAMIC_SHARED_ATTRIBUTE
 
-/* Hidden, so that all of a module's thread-local storage is found with one call; constant initialisation, so that an
-   extern array is reached directly and not through a function that might have to construct it. */
-#define __shared__ thread_local __attribute__((visibility("hidden"), require_constant_initialization))
+/* Hidden, so that all of a module's thread-local storage is found with one call. The compile step writes __shared_x
+   for the __shared__ of `extern __shared__`: such an array is to be reached directly, and not through a function that
+   might have to construct it. */
+#define __shared__ thread_local __attribute__((visibility("hidden")))
+#define __shared_x thread_local __attribute__((visibility("hidden"), require_constant_initialization))
 
 #define __HIPCC__ 1
 #define __HIP__ 1
