@@ -19,7 +19,6 @@ extern "C" __global__ void many(const float *f32, const int *i32, const void *an
 extern "C" __global__ void is_null(const float *p, int *out) { *out = p == nullptr; }
 ]]
 
-
 support.each_device(function(id)
   local dev, program
 

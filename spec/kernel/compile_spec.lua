@@ -82,7 +82,10 @@ support.each_device(function(id)
     it("K1 of files in include folders are found", function()
       local folder = support.temporary_directory() .. "/with space"
       assert(os.execute("mkdir " .. support.quote(folder)))
-      support.write_file(folder .. "/k.h", "template <class T> __global__ void t(T *tx) { *tx = 9; }\n__global__ void f(int *fx) { *fx = 8; }")
+      support.write_file(
+        folder .. "/k.h",
+        "template <class T> __global__ void t(T *tx) { *tx = 9; }\n__global__ void f(int *fx) { *fx = 8; }"
+      )
       local program = dev:compile('#include "k.h"', { include_dirs = { folder }, names = { "t<int>" } })
       assert.equal("f t<int>", kernel_names(program))
       assert.equal("tx", program:kernel("t<int>").params[1].name)
@@ -100,7 +103,8 @@ support.each_device(function(id)
 
     it("K3 that are missing are answered with the ones that exist", function()
       local program = dev:compile(
-        "__global__ void a(int *x) {}\nnamespace n { __global__ void b(int *x) {} }\ntemplate <class T> __global__ void t(T *x) {}",
+        "__global__ void a(int *x) {}\nnamespace n { __global__ void b(int *x) {} }\n"
+          .. "template <class T> __global__ void t(T *x) {}",
         { name = "list.hip" }
       )
       support.assert_error_kind("not_found", function()
@@ -135,7 +139,14 @@ support.each_device(function(id)
     end)
 
     it("K3 that match nothing are told with the kernels that exist", function()
-      local e = compile_error(source, { name = "n.hip", names = { "ns::q<int>", "nothing" } }, "'ns::q<int>'", "'nothing'", "ns::plain", "ns::k")
+      local e = compile_error(
+        source,
+        { name = "n.hip", names = { "ns::q<int>", "nothing" } },
+        "'ns::q<int>'",
+        "'nothing'",
+        "ns::plain",
+        "ns::k"
+      )
       assert.equal(2, #e.diagnostics)
       assert.equal("n.hip", e.diagnostics[1].file)
       compile_error(source, { names = { "ns::k<int>" } }, "'ns::k<int>'")
@@ -196,8 +207,8 @@ support.each_device(function(id)
       local child = support.lua(
         [[
           local dev = require("luhip").open(...)
-          local k = dev:kernel('#include "here.h"\n#include "there.h"\n__global__ void k(int *x) { *x = HERE + THERE; }', "k",
-            { include_dirs = { ".", "sub" } })
+          local source = '#include "here.h"\n#include "there.h"\n__global__ void k(int *x) { *x = HERE + THERE; }'
+          local k = dev:kernel(source, "k", { include_dirs = { ".", "sub" } })
           local out = dev:buffer("i32", 1)
           k:launch({ grid = 1, block = 1 }, out)
           print(out:totable()[1])
@@ -231,7 +242,8 @@ support.each_device(function(id)
 
   describe("a failed compile", function()
     it("K3 gives the program's own name, line, column and text, first errors first, and the whole log", function()
-      local e = compile_error("int a = 1;\n  float b = undefined_thing;\n\nint c = other_thing;\n", { name = "dir/saxpy.hip" })
+      local e =
+        compile_error("int a = 1;\n  float b = undefined_thing;\n\nint c = other_thing;\n", { name = "dir/saxpy.hip" })
       local first, second = e.diagnostics[1], e.diagnostics[2]
       assert.equal("dir/saxpy.hip", first.file)
       assert.equal(2, first.line)
@@ -246,10 +258,19 @@ support.each_device(function(id)
 
     it("K3 keeps lines and columns, though markers and defines stand in the text", function()
       local e = compile_error(
-        "__global__ void k(int *x) {} int y = nothing_here;\n__global__ void l(int *x) {} __global__ void m(int *x) {} int z = nor_here;",
+        "__global__ void k(int *x) {} int y = nothing_here;\n"
+          .. "__global__ void l(int *x) {} __global__ void m(int *x) {} int z = nor_here;",
         { name = "c.hip", defines = { A = 1, B = 2 } }
       )
-      assert.equal("1:38 2:67", ("%d:%d %d:%d"):format(e.diagnostics[1].line, e.diagnostics[1].column, e.diagnostics[2].line, e.diagnostics[2].column))
+      assert.equal(
+        "1:38 2:67",
+        ("%d:%d %d:%d"):format(
+          e.diagnostics[1].line,
+          e.diagnostics[1].column,
+          e.diagnostics[2].line,
+          e.diagnostics[2].column
+        )
+      )
       assert.is_nil(e.log:find("LUHIP_MARK(0, k)", 1, true))
     end)
 
@@ -265,17 +286,37 @@ support.each_device(function(id)
 
     it("K3 names the folders that were searched for a missing header", function()
       local folder = support.temporary_directory()
-      compile_error('#include "missing.h"\n', { include_dirs = { folder }, headers = { ["given.h"] = "" } }, "missing.h", folder, "given.h")
+      compile_error(
+        '#include "missing.h"\n',
+        { include_dirs = { folder }, headers = { ["given.h"] = "" } },
+        "missing.h",
+        folder,
+        "given.h"
+      )
     end)
 
     it("K3 says it when a kernel is overloaded, returns a value or takes a reference", function()
-      compile_error("__global__ void k(int *x) {}\n__global__ void k(float *x) {}", nil, "kernel.hip:2:", "'k'", "overloaded")
+      compile_error(
+        "__global__ void k(int *x) {}\n__global__ void k(float *x) {}",
+        nil,
+        "kernel.hip:2:",
+        "'k'",
+        "overloaded"
+      )
       compile_error("__global__ int k(int *x) { return 1; }", nil, "'k'", "must return void")
       compile_error("\n__global__ void k(int &x) {}", nil, "kernel.hip:2:", "'k'", "references")
     end)
 
     it("K3 survives sources that end early, are empty, or hold odd bytes", function()
-      for _, source in ipairs { "__global__ void k(int *x) {", "/* no end", '"no end', "R\"(no end", "#if 1\n", "__global__ x", "\255\254{" } do
+      for _, source in ipairs {
+        "__global__ void k(int *x) {",
+        "/* no end",
+        '"no end',
+        'R"(no end',
+        "#if 1\n",
+        "__global__ x",
+        "\255\254{",
+      } do
         compile_error(source)
       end
       for _, source in ipairs { "", "\n", "// only this", "__global__ void k(int *x) { *x = 1; } //" } do
@@ -314,7 +355,7 @@ describe("compiler logs", function()
         "|0|0|0|no such file: 'x'",
         "clang|0|0|0|unknown argument '-q'",
         "t.hip|16|0|0|An exception specification is not allowed",
-        "t.hip|20|0|1|variable \"x\" was declared but never referenced",
+        't.hip|20|0|1|variable "x" was declared but never referenced',
         "C:a.hip|1|2|2|declared here",
       },
       parse [[
@@ -334,7 +375,18 @@ C:a.hip:1:2: note: declared here
   end)
 
   it("K3 of any content do no harm", function()
-    for _, log in ipairs { "", "\n\n", ": error:", "a:1:2: error:", "(: error: x", "):error: x", "999999999999:1: error: x", "a:99999999999: error: x", "error #: x", "a: error #" } do
+    for _, log in ipairs {
+      "",
+      "\n\n",
+      ": error:",
+      "a:1:2: error:",
+      "(: error: x",
+      "):error: x",
+      "999999999999:1: error: x",
+      "a:99999999999: error: x",
+      "error #: x",
+      "a: error #",
+    } do
       parse(log)
     end
   end)

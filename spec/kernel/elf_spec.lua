@@ -70,7 +70,13 @@ describe("ELF look-up", function()
   end)
 
   it("says no to what is no ELF image", function()
-    for _, image in ipairs { "", "\127ELF", ("x"):rep(1000), "__CLANG_OFFLOAD_BUNDLE__", "__CLANG_OFFLOAD_BUNDLE__" .. ("\255"):rep(64) } do
+    for _, image in ipairs {
+      "",
+      "\127ELF",
+      ("x"):rep(1000),
+      "__CLANG_OFFLOAD_BUNDLE__",
+      "__CLANG_OFFLOAD_BUNDLE__" .. ("\255"):rep(64),
+    } do
       assert.is_nil(symbol(image, "luhip_sig_0"))
     end
   end)

@@ -46,25 +46,53 @@ support.each_device(function(id)
 
   it("tells every scalar, through typedefs", function()
     assert.same({
-      "bool a value", "char b value", "signed char c value", "unsigned char d value", "short e value",
-      "unsigned short f value", "int g value", "unsigned int h value", "long long i value",
-      "unsigned long long j value", "long long k value", "unsigned long long l value", "float m value",
+      "bool a value",
+      "char b value",
+      "signed char c value",
+      "unsigned char d value",
+      "short e value",
+      "unsigned short f value",
+      "int g value",
+      "unsigned int h value",
+      "long long i value",
+      "unsigned long long j value",
+      "long long k value",
+      "unsigned long long l value",
+      "float m value",
       "double n value",
     }, describe_params(program:kernel "scalars"))
   end)
 
   it("D9 tells pointers: const is in, others are inout, LUHIP_OUT is out", function()
     assert.same({
-      "const float * a in", "float * b inout", "int * c out", "void * d inout", "const void * e in",
-      "float ** f inout", "const Params * g in", "Opaque * h inout", "float * i inout", "float * j inout",
-      "const char * k in", "int * l inout", "void(*)(int) m value",
+      "const float * a in",
+      "float * b inout",
+      "int * c out",
+      "void * d inout",
+      "const void * e in",
+      "float ** f inout",
+      "const Params * g in",
+      "Opaque * h inout",
+      "float * i inout",
+      "float * j inout",
+      "const char * k in",
+      "int * l inout",
+      "void(*)(int) m value",
     }, describe_params(program:kernel "pointers"))
   end)
 
   it("tells structs, enums, vector types and half", function()
     assert.same({
-      "Params p value", "unsigned int e value", "unsigned char s value", "float4 f value", "const float3 * g in",
-      "uchar4 * h inout", "double2 i value", "uint3 j value", "half k value", "const half * l in",
+      "Params p value",
+      "unsigned int e value",
+      "unsigned char s value",
+      "float4 f value",
+      "const float3 * g in",
+      "uchar4 * h inout",
+      "double2 i value",
+      "uint3 j value",
+      "half k value",
+      "const half * l in",
     }, describe_params(program:kernel "wholes"))
     assert.equal(12, program:kernel("wholes").params[1].bytes)
   end)

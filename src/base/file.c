@@ -21,22 +21,18 @@ static bool is_own(const struct stat *info) {
 /* Reads all of an open regular file. A file that grows meanwhile is cut at the size it had. */
 static int read_all(int fd, const struct stat *info, struct file_content *content) {
   size_t bytes = (size_t)info->st_size, have = 0;
-  if (bytes >= SIZE_MAX / 2)
-    return EFBIG;
+  if (bytes >= SIZE_MAX / 2) return EFBIG;
   char *data = malloc(bytes + 1);
-  if (!data)
-    return ENOMEM;
+  if (!data) return ENOMEM;
   while (have < bytes) {
     ssize_t got = read(fd, data + have, bytes - have);
-    if (got < 0 && errno == EINTR)
-      continue;
+    if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
       int error = errno;
       free(data);
       return error;
     }
-    if (got == 0)
-      break;
+    if (got == 0) break;
     have += (size_t)got;
   }
   data[have] = '\0';
@@ -47,8 +43,7 @@ static int read_all(int fd, const struct stat *info, struct file_content *conten
 
 static int read_at(int folder, const char *name, int flags, bool own, struct file_content *content) {
   int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
-  if (fd < 0)
-    return errno == ELOOP ? EPERM : errno;
+  if (fd < 0) return errno == ELOOP ? EPERM : errno;
   struct stat info;
   int error = 0;
   if (fstat(fd, &info) != 0)
@@ -63,7 +58,9 @@ static int read_at(int folder, const char *name, int flags, bool own, struct fil
   return error;
 }
 
-int file_read(const char *path, struct file_content *content) { return read_at(AT_FDCWD, path, 0, false, content); }
+int file_read(const char *path, struct file_content *content) {
+  return read_at(AT_FDCWD, path, 0, false, content);
+}
 
 int file_read_own(int folder, const char *name, struct file_content *content) {
   return read_at(folder, name, O_NOFOLLOW, true, content);
@@ -72,10 +69,8 @@ int file_read_own(int folder, const char *name, struct file_content *content) {
 static int write_all(int fd, const char *data, size_t bytes) {
   while (bytes) {
     ssize_t put = write(fd, data, bytes);
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put < 0)
-      return errno;
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return errno;
     data += put;
     bytes -= (size_t)put;
   }
@@ -89,51 +84,40 @@ int file_replace(int folder, const char *name, const void *data, size_t bytes) {
   int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0 && errno == EEXIST && unlinkat(folder, temporary, 0) == 0) /* of a process that died, same pid */
     fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0)
-    return errno;
+  if (fd < 0) return errno;
   int error = write_all(fd, data, bytes);
-  if (close(fd) != 0 && !error)
-    error = errno;
-  if (!error && renameat(folder, temporary, folder, name) != 0)
-    error = errno;
-  if (error)
-    unlinkat(folder, temporary, 0);
+  if (close(fd) != 0 && !error) error = errno;
+  if (!error && renameat(folder, temporary, folder, name) != 0) error = errno;
+  if (error) unlinkat(folder, temporary, 0);
   return error;
 }
 
 /* Makes every folder of the path that is missing; ones that exist are left as they are. */
 static int make_folders(const char *path) {
   char *copy = strdup(path);
-  if (!copy)
-    return ENOMEM;
+  if (!copy) return ENOMEM;
   int error = 0;
   for (char *at = copy + 1; !error; at++) {
-    if (*at != '/' && *at != '\0')
-      continue;
+    if (*at != '/' && *at != '\0') continue;
     char kept = *at;
     *at = '\0';
-    if (mkdir(copy, 0700) != 0 && errno != EEXIST)
-      error = errno;
+    if (mkdir(copy, 0700) != 0 && errno != EEXIST) error = errno;
     *at = kept;
-    if (kept == '\0')
-      break;
+    if (kept == '\0') break;
   }
   free(copy);
   return error;
 }
 
 int file_open_own_folder(const char *path, int *folder) {
-  if (!*path)
-    return ENOENT;
+  if (!*path) return ENOENT;
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0 && errno == ENOENT) {
     int error = make_folders(path);
-    if (error)
-      return error;
+    if (error) return error;
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   }
-  if (fd < 0)
-    return errno;
+  if (fd < 0) return errno;
   struct stat info;
   int error = fstat(fd, &info) != 0 ? errno : is_own(&info) ? 0 : EPERM;
   if (error)
@@ -144,15 +128,12 @@ int file_open_own_folder(const char *path, int *folder) {
 }
 
 char *file_absolute(const char *path) {
-  if (path[0] == '/')
-    return strdup(path);
+  if (path[0] == '/') return strdup(path);
   char *here = getcwd(NULL, 0);
-  if (!here)
-    return errno == ENOMEM ? NULL : strdup(path);
+  if (!here) return errno == ENOMEM ? NULL : strdup(path);
   size_t bytes = strlen(here) + strlen(path) + 2;
   char *whole = malloc(bytes);
-  if (whole)
-    snprintf(whole, bytes, "%s/%s", here, path);
+  if (whole) snprintf(whole, bytes, "%s/%s", here, path);
   free(here);
   return whole;
 }

@@ -21,17 +21,17 @@ static const uint8_t order[10][16] = {
 
 static uint64_t load64(const uint8_t *bytes) {
   uint64_t word = 0;
-  for (int i = 7; i >= 0; i--)
-    word = word << 8 | bytes[i];
+  for (int i = 7; i >= 0; i--) word = word << 8 | bytes[i];
   return word;
 }
 
 static void store64(uint8_t *bytes, uint64_t word) {
-  for (int i = 0; i < 8; i++)
-    bytes[i] = (uint8_t)(word >> (8 * i));
+  for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(word >> (8 * i));
 }
 
-static uint64_t rotate(uint64_t word, int bits) { return word >> bits | word << (64 - bits); }
+static uint64_t rotate(uint64_t word, int bits) {
+  return word >> bits | word << (64 - bits);
+}
 
 static void mix(uint64_t v[16], int a, int b, int c, int d, uint64_t x, uint64_t y) {
   v[a] += v[b] + x;
@@ -48,14 +48,12 @@ static void compress(struct hash *hash, const uint8_t block[HASH_BLOCK], size_t 
   uint64_t m[16], v[16];
   hash->total[0] += bytes;
   hash->total[1] += hash->total[0] < bytes;
-  for (int i = 0; i < 16; i++)
-    m[i] = load64(block + 8 * i);
+  for (int i = 0; i < 16; i++) m[i] = load64(block + 8 * i);
   memcpy(v, hash->state, sizeof hash->state);
   memcpy(v + 8, initial, sizeof initial);
   v[12] ^= hash->total[0];
   v[13] ^= hash->total[1];
-  if (last)
-    v[14] = ~v[14];
+  if (last) v[14] = ~v[14];
   for (int round = 0; round < 12; round++) {
     const uint8_t *s = order[round % 10];
     mix(v, 0, 4, 8, 12, m[s[0]], m[s[1]]);
@@ -67,8 +65,7 @@ static void compress(struct hash *hash, const uint8_t block[HASH_BLOCK], size_t 
     mix(v, 2, 7, 8, 13, m[s[12]], m[s[13]]);
     mix(v, 3, 4, 9, 14, m[s[14]], m[s[15]]);
   }
-  for (int i = 0; i < 8; i++)
-    hash->state[i] ^= v[i] ^ v[i + 8];
+  for (int i = 0; i < 8; i++) hash->state[i] ^= v[i] ^ v[i + 8];
 }
 
 void hash_start(struct hash *hash) {
@@ -86,8 +83,7 @@ void hash_add(struct hash *hash, const void *bytes, size_t length) {
       hash->filled = 0;
     }
     size_t part = HASH_BLOCK - hash->filled;
-    if (part > length)
-      part = length;
+    if (part > length) part = length;
     memcpy(hash->block + hash->filled, from, part);
     hash->filled += part;
     from += part;
@@ -98,8 +94,7 @@ void hash_add(struct hash *hash, const void *bytes, size_t length) {
 void hash_finish(struct hash *hash, uint8_t digest[HASH_BYTES]) {
   memset(hash->block + hash->filled, 0, HASH_BLOCK - hash->filled);
   compress(hash, hash->block, hash->filled, 1);
-  for (int i = 0; i < HASH_BYTES / 8; i++)
-    store64(digest + 8 * i, hash->state[i]);
+  for (int i = 0; i < HASH_BYTES / 8; i++) store64(digest + 8 * i, hash->state[i]);
 }
 
 void hash_of(const void *bytes, size_t length, uint8_t digest[HASH_BYTES]) {

@@ -26,7 +26,6 @@ void log_warning(const char *format, ...) {
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   pthread_mutex_lock(&lock);
-  if (current)
-    current(current_user, text);
+  if (current) current(current_user, text);
   pthread_mutex_unlock(&lock);
 }

@@ -11,18 +11,15 @@
 
 /* Makes room for `more` bytes and the final NUL. */
 static bool text_reserve(struct text *text, size_t more) {
-  if (text->failed)
-    return false;
+  if (text->failed) return false;
   if (more >= SIZE_MAX / 2 - text->length) {
     text->failed = true;
     return false;
   }
   size_t need = text->length + more + 1;
-  if (need <= text->capacity)
-    return true;
+  if (need <= text->capacity) return true;
   size_t capacity = text->capacity ? text->capacity : 64;
-  while (capacity < need)
-    capacity *= 2;
+  while (capacity < need) capacity *= 2;
   char *data = realloc(text->data, capacity);
   if (!data) {
     text->failed = true;
@@ -34,15 +31,15 @@ static bool text_reserve(struct text *text, size_t more) {
 }
 
 void text_append(struct text *text, const char *bytes, size_t length) {
-  if (!text_reserve(text, length))
-    return;
-  if (length)
-    memcpy(text->data + text->length, bytes, length);
+  if (!text_reserve(text, length)) return;
+  if (length) memcpy(text->data + text->length, bytes, length);
   text->length += length;
   text->data[text->length] = '\0';
 }
 
-void text_add(struct text *text, const char *string) { text_append(text, string, strlen(string)); }
+void text_add(struct text *text, const char *string) {
+  text_append(text, string, strlen(string));
+}
 
 void text_printf(struct text *text, const char *format, ...) {
   va_list args;
@@ -63,8 +60,7 @@ void text_printf(struct text *text, const char *format, ...) {
 char *text_take(struct text *text) {
   text_append(text, "", 0);
   char *data = text->failed ? NULL : text->data;
-  if (!data)
-    free(text->data);
+  if (!data) free(text->data);
   *text = (struct text){0};
   return data;
 }
