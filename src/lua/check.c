@@ -65,8 +65,10 @@ const char *lb_check_text(lua_State *L, int idx, const char *what) {
 }
 
 void lb_check_function(lua_State *L, int idx, const char *what) {
-  if (lua_isfunction(L, idx) || luaL_getmetafield(L, idx, "__call") != LUA_TNIL) return;
-  lb_argument(L, idx, LUHIP_E_TYPE, "%s: a function expected, got %s", what, lb_type_name(L, idx));
+  if (lua_isfunction(L, idx)) return;
+  if (luaL_getmetafield(L, idx, "__call") == LUA_TNIL)
+    lb_argument(L, idx, LUHIP_E_TYPE, "%s: a function expected, got %s", what, lb_type_name(L, idx));
+  lua_pop(L, 1);
 }
 
 /* ---- names and their neighbours --------------------------------------------------------------------------------------------- */
