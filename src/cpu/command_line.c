@@ -29,9 +29,19 @@ static const char *const common[] = {
     "-fno-stack-protector",
     "-fno-threadsafe-statics",
     "-fno-ident",
+    "-fstack-clash-protection", /* a large frame touches each of its pages, so that none skips a guard page */
 };
-static const char *const clang_only[] = {"--no-default-config", "-nostdinc++", "-nostdlibinc", "-fno-crash-diagnostics",
-                                         "-Wno-unused-command-line-argument"};
+/* Barriers and warp operations must not be duplicated or moved into branches, wherever they are inlined to
+   (convergent); and blocks stay in the order of the source, which tells lanes that are behind from lanes that are
+   ahead (fiber.c). */
+static const char *const clang_only[] = {"--no-default-config",
+                                         "-nostdinc++",
+                                         "-nostdlibinc",
+                                         "-fno-crash-diagnostics",
+                                         "-Wno-unused-command-line-argument",
+                                         "-fconvergent-functions",
+                                         "-mllvm",
+                                         "-disable-block-placement"};
 static const char *const gcc_only[] = {"-nostdinc++", "-nostdinc", "-fno-extern-tls-init", "-fno-gnu-unique",
                                        "-Wno-attributes"};
 

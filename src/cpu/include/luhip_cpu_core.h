@@ -89,7 +89,7 @@ __attribute__((used, visibility("protected"))) const struct luhip_cpu_rt *luhip_
 /* Jumps to an entry of the table, so that the runtime sees the address the kernel will return to. As functions that
    are convergent and that the compiler cannot look into, their calls are neither duplicated nor moved into
    branches: one call in the source stays one address. */
-#define LUHIP_ENTRY extern "C" __attribute__((noinline, convergent, visibility("hidden")))
+#define LUHIP_ENTRY extern "C" __attribute__((noinline, convergent, nomerge, visibility("hidden")))
 LUHIP_ENTRY void luhip_entry_barrier(luhip_cpu_block *block);
 LUHIP_ENTRY unsigned long long luhip_entry_vote(luhip_cpu_block *block, unsigned yes);
 LUHIP_ENTRY unsigned long long luhip_entry_warp(luhip_cpu_block *block, unsigned long long value, unsigned ask);
