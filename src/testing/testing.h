@@ -11,6 +11,7 @@
 
 #define TESTING_AREAS(X)                                                                                               \
   X(cpu)                                                                                                               \
+  X(exec)                                                                                                              \
   X(host)                                                                                                              \
   X(kernel)                                                                                                            \
   X(server)                                                                                                            \
