@@ -4,9 +4,13 @@
  * `testing.hip` has the table's entries with integers for pointers and handles. Each gives its result (true where
  * there is none), or nil and the error's name.
  */
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <lauxlib.h>
 
@@ -490,6 +494,7 @@ static int test_spawn(lua_State *L) {
   static const char *const ends[] = {"exited", "killed", "timeout", "unknown"};
   const char *argv[16] = {NULL}, *envp[16] = {NULL};
   luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 3);
   for (lua_Integer i = 0; i < 15 && lua_rawgeti(L, 1, i + 1) == LUA_TSTRING; i++) argv[i] = lua_tostring(L, -1);
   for (lua_Integer i = 0; i < 15 && lua_istable(L, 3) && lua_rawgeti(L, 3, i + 1) == LUA_TSTRING; i++)
     envp[i] = lua_tostring(L, -1);
@@ -522,6 +527,33 @@ static int test_setenv(lua_State *L) {
   else
     setenv(name, luaL_checkstring(L, 2), 1);
   return 1;
+}
+
+static int test_ignore_sigchld(lua_State *L) {
+  signal(SIGCHLD, lua_toboolean(L, 1) ? SIG_IGN : SIG_DFL);
+  return 0;
+}
+
+/* in_child(fn): runs fn in a forked child; true when it raised nothing there, or false and how the child ended. */
+static int test_in_child(lua_State *L) {
+  int status = 0;
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  table(L);
+  pid_t child = fork();
+  if (child == 0) {
+    lua_settop(L, 1);
+    int failed = lua_pcall(L, 0, 0, 0);
+    if (failed) {
+      const char *message = lua_tostring(L, -1);
+      dprintf(2, "in the child: %s\n", message ? message : "?");
+    }
+    _exit(failed ? 1 : 0);
+  }
+  if (child < 0) return luaL_error(L, "cannot fork");
+  waitpid(child, &status, 0);
+  lua_pushboolean(L, status == 0);
+  lua_pushinteger(L, status);
+  return 2;
 }
 
 static const luaL_Reg hip_functions[] = {
@@ -579,6 +611,8 @@ static const luaL_Reg host_functions[] = {
     {"cpu_memory_limit", test_memory_limit},
     {"spawn", test_spawn},
     {"setenv", test_setenv},
+    {"ignore_sigchld", test_ignore_sigchld},
+    {"in_child", test_in_child},
     {NULL, NULL},
 };
 
