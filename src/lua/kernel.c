@@ -25,6 +25,7 @@ static int occupancy(lua_State *L, const struct lb_kernel *kernel, int block, si
 
 /* k:occupancy(block [, shared]) -> blocks */
 static int kernel_occupancy(lua_State *L) {
+  lb_check_kernel(L, 1);
   lua_Integer block = lb_check_integer(L, 2, "block", 1, INT32_MAX);
   lua_Integer shared = lua_isnoneornil(L, 3) ? 0 : lb_check_integer(L, 3, "shared", 0, LUA_MAXINTEGER);
   lua_pushinteger(L, occupancy(L, lb_check_kernel(L, 1), (int)block, (size_t)shared));

@@ -136,6 +136,7 @@ static void push_kernel(lua_State *L, int idx, const char *name) {
 
 /* prog:kernel([name]) */
 static int program_kernel(lua_State *L) {
+  check_program(L, 1);
   const char *name = lua_isnoneornil(L, 2) ? NULL : lb_check_text(L, 2, "name");
   push_kernel(L, 1, name);
   return 1;

@@ -164,11 +164,22 @@ static int testing_soft_limit(lua_State *L) {
   return 1;
 }
 
+/* ---- scopes ------------------------------------------------------------------------------------------------------------- */
+
+/* testing.current(device) -> id of the current stream or nil, whether this is a dry run */
+static int testing_current(lua_State *L) {
+  struct lb_scope scope = lb_scope(L, lb_state(L), lb_check_device(L, 1));
+  if (scope.stream)
+    lua_pushinteger(L, (lua_Integer)luhip_stream_id(scope.stream));
+  else
+    lua_pushnil(L);
+  lua_pushboolean(L, scope.dry);
+  return 2;
+}
+
 void testing_open_lua(lua_State *L) {
-  static const luaL_Reg functions[] = {{"state", testing_state},
-                                       {"threads", testing_threads},
-                                       {"charged", testing_charged},
-                                       {"soft_limit", testing_soft_limit},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"state", testing_state},           {"threads", testing_threads},
+                                       {"charged", testing_charged},       {"current", testing_current},
+                                       {"soft_limit", testing_soft_limit}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

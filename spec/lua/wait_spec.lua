@@ -1,0 +1,81 @@
+-- B7: a wait for the device ends when the host's hook asks for the thread.
+
+local luhip = require "luhip"
+local support = require "spec.support"
+
+-- Ctrl-C after a moment, at a script that waits for a kernel which runs until it is stopped.
+local function interrupted(id, wait)
+  local code = ([[
+    local luhip = require "luhip"
+    local dev = luhip.open { device = "%s", timeout = 20000 }
+    local x = dev:buffer("i32", 1, 0)
+    local spin = dev:kernel [=[
+      extern "C" __global__ void spin(volatile int *x) { while (x[0] == 0) ; }
+    ]=]
+    spin:launch({ grid = 1, block = 1 }, x)
+    local s, e = dev:stream(), dev:record()
+    io.stdout:write "waiting\n"
+    io.stdout:flush()
+    local ok, err = pcall(function() %s end)
+    io.stdout:write(tostring(ok), " ", tostring(err), "\n")
+    io.stdout:flush()
+    os.exit(0)
+  ]]):format(id, wait)
+  local script = os.tmpname()
+  support.write_file(script, code)
+  support.defer(function()
+    os.remove(script)
+  end)
+  -- Without job control a shell starts background jobs deaf to SIGINT.
+  local line = ([[
+    set -m
+    %s %s > %s.out 2>&1 &
+    for _ in $(seq 400); do grep -q waiting %s.out 2>/dev/null && break; sleep 0.05; done
+    sleep 0.2
+    kill -INT $!
+    for _ in $(seq 100); do kill -0 $! 2>/dev/null || break; sleep 0.05; done
+    kill -9 $! 2>/dev/null
+    cat %s.out
+    rm -f %s.out
+  ]]):format(support.interpreter, script, script, script, script, script)
+  return support.run({ "bash", "-c", line }, { env = support.environment(), timeout = 60 })
+end
+
+support.each_device(function(id)
+  -- The interpreter of sanitised builds has no handler for Ctrl-C.
+  if id:find "^cpu" and support.interpreter == "/usr/bin/lua5.4" then
+    for name, wait in pairs {
+      ["dev:sync"] = "dev:sync()",
+      ["x:read"] = "x:read()",
+      ["future:wait"] = "x:read_async():wait()",
+      ["event:wait"] = "e:wait()",
+    } do
+      it("B7 Ctrl-C ends " .. name, function()
+        local r = interrupted(id, wait)
+        assert.truthy(r.stdout:find("false [^\n]*interrupted!"), r.stdout .. r.stderr)
+      end)
+    end
+
+    it("B7 Ctrl-C ends a wait inside a coroutine, and raises where it was resumed", function()
+      local r = interrupted(id, "print(pcall(coroutine.wrap(function() dev:sync() end))) return 1")
+      assert.truthy(r.stdout:find("false [^\n]*interrupted!"), r.stdout .. r.stderr)
+    end)
+  end
+
+  it("B7 a hook that does not raise lets the wait go on", function()
+    local dev = luhip.open(id)
+    support.defer(function()
+      dev:close()
+    end)
+    local x = dev:buffer("i32", 4, 1)
+    local calls = 0
+    debug.sethook(function()
+      calls = calls + 1
+    end, "c")
+    local ok, values = pcall(x.totable, x)
+    debug.sethook()
+    assert.is_true(ok, tostring(values))
+    assert.same({ 1, 1, 1, 1 }, values)
+    assert.is_true(calls > 0)
+  end)
+end)
