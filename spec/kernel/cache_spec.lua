@@ -350,4 +350,29 @@ support.each_device(function(id)
     assert.equal("ok\nok\nok\n", result.stdout, result.stderr)
     assert.equal(3, #entries(folder))
   end)
+
+  it("K6 threads that want the same at once compile it once, and share a failure too", function()
+    local script = [[
+      local device = ...
+      local dev = require("luhip").open(device)
+      local ok = pcall(function()
+        local k = dev:kernel("__global__ void k(int *x) { *x = 1; }", "k", { name = "threads.hip" })
+        local out = dev:buffer("i32", 1)
+        k:launch({ grid = 1, block = 1 }, out)
+        assert(out:totable()[1] == 1)
+      end)
+      local good, e = pcall(dev.compile, dev, "nonsense", { name = "threads.hip" })
+      dev:close()
+      assert(ok and not good and e.kind == "compile")
+    ]]
+    local added, results = counted(testing.threads, script, 4, id)
+    for _, result in ipairs(results) do
+      assert.is_true(result.ok, result.message)
+    end
+    assert.equal(4, #results)
+    -- The good source once; the bad one at most once each, since a failure is not kept.
+    assert.is_true(added.compiles >= 2 and added.compiles <= 5)
+    assert.equal(3, added.memory_hits)
+    assert.equal(1, #entries(folder))
+  end)
 end)
