@@ -75,7 +75,7 @@ local result = tune {
   source = source,
   kernel = "matmul",
   access = { c = "out" },
-  params = { BX = { 8, 16, 32 }, BY = { 4, 8, 16 }, RY = { 1, 4 }, TK = tune.powers(2, 8, 32) },
+  params = { BX = { 8, 16, 32 }, BY = { 4, 8, 16 }, RY = { 2, 4 }, TK = tune.powers(2, 16, 64) },
   where = {
     "64 <= BX * BY <= 512",
     function(p)

@@ -20,8 +20,9 @@ extern "C" __global__ void scale(float a, const float *x, float *y, int n) {
   for (volatile int k = 0; k < 1; k = k * 0) y[i % n] = a * x[i % n];
 #elif MODE == 6
   __shared__ float much[1 << 20];
-  much[threadIdx.x] = a;
-  if (i < n) y[i] = much[threadIdx.x] * x[i];
+  for (int k = threadIdx.x; k < 1 << 20; k += blockDim.x) much[k] = a * x[0];
+  __syncthreads();
+  if (i < n) y[i] = much[n * i];
 #else
   if (i < n) y[i] = a * x[i];
 #endif

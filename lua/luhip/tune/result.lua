@@ -38,11 +38,24 @@ local ROW_KEYS = {
 }
 local ROW_ORDER = table.move({ "metrics", "error" }, 1, 2, #ROW_KEYS + 1, table.move(ROW_KEYS, 1, #ROW_KEYS, 1, {}))
 
--- JSON has no infinities and no NaN: they become their text.
+-- dkjson writes floats with 14 digits; this writes one so that it reads back as the same.
+local Exact = {
+  __tojson = function(self)
+    return ("%.17g"):format(self.value)
+  end,
+}
+
+-- A value as JSON can hold it: infinities and NaN, which it has not, become their text.
 local function plain(value)
-  if type(value) == "number" and (value ~= value or value == math.huge or value == -math.huge) then
-    return tostring(value)
-  elseif type(value) == "number" or type(value) == "string" or type(value) == "boolean" or value == nil then
+  local kind = math.type(value) or type(value)
+  if kind == "float" then
+    if value ~= value or value == math.huge or value == -math.huge then
+      return tostring(value)
+    elseif tonumber(tostring(value)) ~= value then
+      return setmetatable({ value = value }, Exact)
+    end
+    return value
+  elseif kind == "integer" or kind == "string" or kind == "boolean" or kind == "nil" then
     return value
   end
   return tostring(value)
@@ -57,16 +70,26 @@ local function object(map, order)
   return setmetatable(copy, { __jsontype = "object", __jsonorder = order })
 end
 
--- A copy that is a list in JSON, even when it is empty.
+-- A list of data that is a list in JSON, even when it is empty.
 local function list(items)
   return setmetatable(table.move(items, 1, #items, 1, {}), { __jsontype = "array" })
+end
+
+-- The same of plain values.
+local function values(items)
+  local copy = {}
+  for i, value in ipairs(items) do
+    copy[i] = plain(value)
+  end
+  return list(copy)
 end
 
 local function row_data(self, row)
   local data = {}
   for _, key in ipairs(ROW_KEYS) do
-    data[key] = row[key]
+    data[key] = type(row[key]) ~= "table" and plain(row[key]) or nil
   end
+  data.samples = row.samples and values(row.samples)
   data.params = object(row.params, self.space.names)
   local metrics = {}
   for _, name in ipairs(self.metrics) do
@@ -83,7 +106,7 @@ end
 local function space_data(self)
   local params = {}
   for i, name in ipairs(self.space.names) do
-    local param = { name = name, values = list(self.space:values(name)) }
+    local param = { name = name, values = values(self.space:values(name)) }
     params[i] = setmetatable(param, { __jsonorder = { "name", "values" } })
   end
   local data = { params = list(params), product = self.space.product, count = self.total }
@@ -105,10 +128,10 @@ local function data_of(self)
     objective = self.objective,
     higher = self.higher,
     verified = self.verified,
-    seconds = self.seconds,
+    seconds = plain(self.seconds),
     stopped = self.stopped,
     counts = object(self.counts),
-    warnings = list(self.warnings),
+    warnings = values(self.warnings),
     space = space_data(self),
     best = self.best and row_data(self, self.best),
     rows = list(rows),
