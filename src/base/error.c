@@ -115,7 +115,7 @@ luhip_error *error_wrap(luhip_error *cause, luhip_status kind, const char *forma
 }
 
 static bool fixed(const luhip_error *error) {
-  return error->refs == IMMORTAL;
+  return __atomic_load_n(&error->refs, __ATOMIC_RELAXED) == IMMORTAL;
 }
 
 /* Makes room for one more element of `size` bytes in a list that grows by doubling. */
