@@ -82,14 +82,14 @@ static hip_error_t check_request(struct compile *compile) {
 
 static hip_error_t write_source(struct compile *compile) {
   struct text text = {.data = NULL};
+  cpu_options_add_lines(compile->request->options, compile->request->noptions, &text);
   text_add(&text, "#line 1 \"");
   for (const char *c = compile->name; *c; c++)
     text_printf(&text, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c == '\n' ? ' ' : *c);
   text_add(&text, "\"\n");
   text_add(&text, compile->request->source);
   text_add(&text, "\n");
-  if (!text.failed && !compile->preprocess)
-    cpu_shared_mark(text.data);
+  if (!text.failed && !compile->preprocess) cpu_shared_mark(text.data);
   int error = text.failed ? ENOMEM : cpu_scratch_write(compile->scratch, "source/kernel.cpp", text.data, text.length);
   text_free(&text);
   return error ? complain(compile, hip_ErrorOperatingSystem, strerror(error)) : hip_Success;
@@ -101,9 +101,11 @@ static hip_error_t write_headers(struct compile *compile) {
   for (size_t i = 0; i < request->headers; i++) {
     struct text name = {.data = NULL};
     text_printf(&name, "include/%s", request->header_names[i]);
-    int error = name.failed ? ENOMEM
-                            : cpu_scratch_write(compile->scratch, name.data, request->header_texts[i],
-                                                strlen(request->header_texts[i]));
+    int error = cpu_scratch_is_below(request->header_names[i]) ? 0 : EINVAL;
+    if (!error)
+      error = name.failed ? ENOMEM
+                          : cpu_scratch_write(compile->scratch, name.data, request->header_texts[i],
+                                              strlen(request->header_texts[i]));
     text_free(&name);
     if (error) {
       snprintf(why, sizeof why, "header '%.200s' given as text: %s", request->header_names[i],
@@ -173,7 +175,7 @@ static void build_line(const struct compile *compile, struct command_line *line,
   cpu_line_begin(line, &compile->toolchain, compile->warp);
   cpu_line_add(line, "-I");
   cpu_line_add(line, paths[0].text);
-  for (size_t i = 0; i < compile->request->noptions; i++) cpu_line_add(line, compile->request->options[i]);
+  cpu_options_add_arguments(compile->request->options, compile->request->noptions, line);
   cpu_line_add(line, "-isystem");
   cpu_line_add(line, compile->headers.folder);
   if (compile->preprocess) {

@@ -38,15 +38,27 @@ void cpu_headers_digest(uint8_t digest[HASH_BYTES]) {
   memcpy(digest, all, HASH_BYTES);
 }
 
-/* The user's cache folder, and in it one named after the headers' content. False when there is none. */
+static bool is_safe(const char *folder) {
+  int fd;
+  if (file_open_own_folder(folder, &fd)) return false;
+  close(fd);
+  return true;
+}
+
+/* A folder named after the headers' content, in the user's cache folder. The compiler goes there by name, so nobody
+   else may be able to put another folder in its place: those above it are looked at too. False when there is none. */
 static bool kept_folder(char *path, size_t len) {
   struct text text = {.data = NULL};
   uint8_t digest[HASH_BYTES];
   cache_folder(&text);
-  bool found = text.length && !text.failed;
+  bool found = text.length && !text.failed && is_safe(text.data);
+  if (found) {
+    text_add(&text, "/device");
+    found = !text.failed && is_safe(text.data);
+  }
   if (found) {
     cpu_headers_digest(digest);
-    text_add(&text, "/device/");
+    text_add(&text, "/");
     for (int i = 0; i < HASH_BYTES; i++) text_printf(&text, "%02x", digest[i]);
     found = !text.failed && text.length < len;
   }

@@ -1,5 +1,5 @@
 /*
- * options.c - which compiler options a kernel's author may give.
+ * options.c - the compiler options that a kernel's author gives.
  *
  * A list of what is allowed, not of what is not: compilers have options that write files, load plug-ins, run
  * programs or read further options from files, and get new ones every year. What is missing here can be added.
@@ -12,7 +12,8 @@
 enum shape {
   SHAPE_EXACT,  /* this option */
   SHAPE_PREFIX, /* what begins so */
-  SHAPE_VALUE   /* with a value, joined or as the next argument */
+  SHAPE_VALUE,  /* with a value, joined or as the next argument */
+  SHAPE_LINE    /* the same, and stands for a line of source */
 };
 
 static const struct rule {
@@ -24,9 +25,9 @@ static const struct rule {
     {"-isystem", SHAPE_VALUE, true},
     {"-iquote", SHAPE_VALUE, true},
     {"-idirafter", SHAPE_VALUE, true},
-    {"-include", SHAPE_VALUE, false},
-    {"-D", SHAPE_VALUE, false},
-    {"-U", SHAPE_VALUE, false},
+    {"-include", SHAPE_LINE, true},
+    {"-D", SHAPE_LINE, true},
+    {"-U", SHAPE_LINE, true},
     {"-w", SHAPE_EXACT, true},
     {"-W", SHAPE_PREFIX, true},
     {"-R", SHAPE_PREFIX, true},
@@ -96,28 +97,76 @@ static const struct rule *rule_of(const char *option) {
   return NULL;
 }
 
+/* One option as it was given: `value` is NULL where it takes none, "" where it is missing. */
+struct option {
+  const struct rule *rule; /* NULL: a switch, or not allowed */
+  const char *text, *value;
+  size_t arguments; /* how many it takes up */
+};
+
+static struct option read_option(const char *const *options, size_t count, size_t at) {
+  struct option option = {.rule = rule_of(options[at]), .text = options[at], .arguments = 1};
+  if (!option.rule || option.rule->shape < SHAPE_VALUE) return option;
+  option.value = options[at] + strlen(option.rule->text);
+  if (!*option.value && at + 1 < count) {
+    option.value = options[at + 1];
+    option.arguments = 2;
+  }
+  return option;
+}
+
 bool cpu_options_allowed(const char *const *options, size_t count, char *why, size_t len) {
-  for (size_t i = 0; i < count; i++) {
-    const char *option = options[i];
-    const struct rule *rule = rule_of(option);
-    if ((!rule && !is_switch(option)) || hands_on(option)) {
-      snprintf(why, len, "compiler option '%.200s' is not allowed", option);
+  for (size_t i = 0; i < count;) {
+    struct option option = read_option(options, count, i);
+    if ((!option.rule && !is_switch(option.text)) || hands_on(option.text)) {
+      snprintf(why, len, "compiler option '%.200s' is not allowed", option.text);
       return false;
     }
-    if (!rule || rule->shape != SHAPE_VALUE || option[strlen(rule->text)]) continue;
-    if (++i == count || !options[i][0]) {
-      snprintf(why, len, "compiler option '%s' needs a value", option);
+    if (option.value && !*option.value) {
+      snprintf(why, len, "compiler option '%s' needs a value", option.text);
       return false;
     }
+    i += option.arguments;
   }
   return true;
 }
 
+static bool is_line(const struct option *option) {
+  return option->rule && option->rule->shape == SHAPE_LINE;
+}
+
+void cpu_options_add_lines(const char *const *options, size_t count, struct text *text) {
+  for (size_t i = 0; i < count;) {
+    struct option option = read_option(options, count, i);
+    i += option.arguments;
+    if (!is_line(&option)) continue;
+    int length = (int)strcspn(option.value, "\n"); /* as compilers do */
+    if (option.rule->text[1] == 'U') {
+      text_printf(text, "#undef %.*s\n", length, option.value);
+    } else if (option.rule->text[1] == 'i') {
+      text_printf(text, "#include \"%.*s\"\n", length, option.value);
+    } else {
+      int name = (int)strcspn(option.value, "=\n");
+      bool valued = option.value[name] == '=';
+      text_printf(text, "#define %.*s %.*s\n", name, option.value, valued ? length - name - 1 : 1,
+                  valued ? option.value + name + 1 : "1");
+    }
+  }
+}
+
+void cpu_options_add_arguments(const char *const *options, size_t count, struct command_line *line) {
+  for (size_t i = 0; i < count;) {
+    struct option option = read_option(options, count, i);
+    for (size_t j = 0; j < option.arguments && !is_line(&option); j++) cpu_line_add(line, options[i + j]);
+    i += option.arguments;
+  }
+}
+
 bool cpu_options_are_light(const char *const *options, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    const struct rule *rule = rule_of(options[i]);
-    if (!rule || !rule->light) return false;
-    i += rule->shape == SHAPE_VALUE && !options[i][strlen(rule->text)];
+  for (size_t i = 0; i < count;) {
+    struct option option = read_option(options, count, i);
+    if (!option.rule || !option.rule->light) return false;
+    i += option.arguments;
   }
   return true;
 }

@@ -10,24 +10,68 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/spawn.h"
 #include "cpu/command_line.h"
 
-enum { MAKE_TIMEOUT_MS = 60000, MAX_DISCARDS = 2 };
+enum { MAKE_TIMEOUT_MS = 60000, MAX_FAILURES = 2, STATES = 8 };
 
-static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-static atomic_uint asked, discards;
+/* What this process knows of one such file. Of many (compilers, cache folders) the last few are remembered. */
+struct state {
+  char path[HEADERS_PATH + 64];
+  unsigned asked, failures;
+  bool making;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct state states[STATES];
+
+/* The lock is held. */
+static struct state *state_of(const char *path) {
+  static unsigned next;
+  for (int i = 0; i < STATES; i++)
+    if (strcmp(states[i].path, path) == 0) return &states[i];
+  struct state *state = &states[next++ % STATES];
+  *state = (struct state){.asked = 0};
+  snprintf(state->path, sizeof state->path, "%s", path);
+  return state;
+}
+
+static void note_end(const char *path, bool failed) {
+  pthread_mutex_lock(&lock);
+  struct state *state = state_of(path);
+  state->making = false;
+  state->failures += failed;
+  pthread_mutex_unlock(&lock);
+}
+
+enum answer { ANSWER_USE, ANSWER_MAKE, ANSWER_NONE };
 
 static bool is_own_file(const char *path) {
   struct stat info;
   return lstat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
          !(info.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static enum answer ask(const char *path) {
+  enum answer answer = ANSWER_NONE;
+  bool there = is_own_file(path);
+  pthread_mutex_lock(&lock);
+  struct state *state = state_of(path);
+  if (state->failures < MAX_FAILURES) {
+    if (there)
+      answer = ANSWER_USE;
+    else if (state->asked++ > 0 && !state->making)
+      answer = ANSWER_MAKE;
+  }
+  state->making = state->making || answer == ANSWER_MAKE;
+  pthread_mutex_unlock(&lock);
+  return answer;
 }
 
 static bool make(const char *path, const struct toolchain *toolchain, const struct cpu_headers *headers, unsigned warp,
@@ -58,16 +102,14 @@ bool cpu_precompiled_get(struct precompiled *precompiled, const struct toolchain
   cpu_line_identity(toolchain, warp, digest);
   for (int i = 0; i < HASH_BYTES; i++) snprintf(hex + 2 * i, 3, "%02x", digest[i]);
   snprintf(precompiled->path, sizeof precompiled->path, "%s/%s.pch", headers->folder, hex);
-  if (atomic_load(&discards) >= MAX_DISCARDS) return false;
-  if (is_own_file(precompiled->path)) return true;
-  if (atomic_fetch_add(&asked, 1) == 0 || pthread_mutex_trylock(&making)) return false;
+  enum answer answer = ask(precompiled->path);
+  if (answer != ANSWER_MAKE) return answer == ANSWER_USE;
   bool made = make(precompiled->path, toolchain, headers, warp, environment);
-  pthread_mutex_unlock(&making);
-  if (!made) atomic_store(&discards, MAX_DISCARDS); /* it will not go better next time */
+  note_end(precompiled->path, !made);
   return made;
 }
 
 void cpu_precompiled_discard(const struct precompiled *precompiled) {
-  atomic_fetch_add(&discards, 1);
   unlink(precompiled->path);
+  note_end(precompiled->path, true);
 }

@@ -29,8 +29,7 @@ void cpu_scratch_remove(const char *path) {
   nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* Whether a relative path stays below where it starts. */
-static bool stays_below(const char *name) {
+bool cpu_scratch_is_below(const char *name) {
   if (!*name || *name == '/') return false;
   for (const char *part = name; part; part = strchr(part, '/')) {
     part += *part == '/';
@@ -68,7 +67,7 @@ static int write_file(const char *path, const char *data, size_t bytes) {
 
 int cpu_scratch_write(const char *path, const char *name, const void *data, size_t bytes) {
   char full[4096];
-  if (!stays_below(name)) return EINVAL;
+  if (!cpu_scratch_is_below(name)) return EINVAL;
   if (snprintf(full, sizeof full, "%s/%s", path, name) >= (int)sizeof full) return ENAMETOOLONG;
   int error = make_folders(full, strlen(path) + 1);
   return error ? error : write_file(full, data, bytes);

@@ -13,7 +13,9 @@ enum { SCRATCH_PATH = 512 };
 int cpu_scratch_make(char path[SCRATCH_PATH]);
 /* Removes it with all that is in it. */
 void cpu_scratch_remove(const char *path);
-/* Writes a file there; folders in `name` are made. Names that are absolute, empty or lead upwards are EINVAL. */
+/* Whether a name is relative, not empty, and does not lead upwards. */
+bool cpu_scratch_is_below(const char *name);
+/* Writes a file there; folders in `name` are made. EINVAL for a name that is not below. */
 int cpu_scratch_write(const char *path, const char *name, const void *data, size_t bytes);
 
 #endif
