@@ -57,9 +57,10 @@ struct luhip_index {
   constexpr operator dim3() const { return dim3(x, y, z); }
 };
 
-static thread_local luhip_index threadIdx, blockIdx, blockDim, gridDim;
-static thread_local luhip_cpu_block *luhip_block;
-static thread_local bool luhip_promoted; /* does the stack belong to one thread of the block? */
+/* __thread and not thread_local: a function that might have to construct them would let their addresses escape. */
+static __thread luhip_index threadIdx, blockIdx, blockDim, gridDim;
+static __thread luhip_cpu_block *luhip_block;
+static __thread bool luhip_promoted; /* does the stack belong to one thread of the block? */
 static constexpr int warpSize = LUHIP_CPU_WARP;
 
 #define hipThreadIdx_x threadIdx.x
@@ -251,9 +252,9 @@ static __forceinline__ void __builtin_amdgcn_s_sleep(int) { __nanosleep(0); }
 static __forceinline__ void luhip_enter(luhip_cpu_block *block) {
   luhip_block = block;
   luhip_promoted = false;
-  gridDim = luhip_index{block->grid[0], block->grid[1], block->grid[2]};
-  blockDim = luhip_index{block->block[0], block->block[1], block->block[2]};
-  blockIdx = luhip_index{block->index[0], block->index[1], block->index[2]};
+  gridDim.x = block->grid[0], gridDim.y = block->grid[1], gridDim.z = block->grid[2];
+  blockDim.x = block->block[0], blockDim.y = block->block[1], blockDim.z = block->block[2];
+  blockIdx.x = block->index[0], blockIdx.y = block->index[1], blockIdx.z = block->index[2];
 }
 
 template <auto kernel> struct luhip_wrapper;
@@ -267,7 +268,7 @@ template <class... A, void (*kernel)(A...)> struct luhip_wrapper<kernel> {
     for (; z < nz; z++, y = 0) {
       for (; y < ny; y++, x = 0) {
         for (; x < nx; x++) {
-          threadIdx = luhip_index{x, y, z};
+          threadIdx.x = x, threadIdx.y = y, threadIdx.z = z;
           [[clang::always_inline]] kernel(arguments...);
           if (luhip_promoted) return;
         }
@@ -277,7 +278,7 @@ template <class... A, void (*kernel)(A...)> struct luhip_wrapper<kernel> {
   static void trace_loop(luhip_cpu_block *block, unsigned start, A... arguments) {
     luhip_enter(block);
     for (unsigned i = start, n = blockDim.x * blockDim.y * blockDim.z; i < n; i++) {
-      threadIdx = luhip_index{i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
+      threadIdx.x = i % blockDim.x, threadIdx.y = i / blockDim.x % blockDim.y, threadIdx.z = i / blockDim.x / blockDim.y;
       block->thread = i;
       [[clang::noinline]] kernel(arguments...);
       if (luhip_promoted) return;
@@ -321,7 +322,7 @@ template <class... A, void (*kernel)(A...)> struct luhip_wrapper<kernel> {
   }
 };
 
-static thread_local char luhip_anchor;
+static __thread char luhip_anchor;
 __attribute__((noinline, unused)) static void luhip_touch() { __asm__ volatile("" ::"r"(&luhip_anchor) : "memory"); }
 
 /* The descriptor of kernel i. Its symbol has this name in any namespace, named or not. */
