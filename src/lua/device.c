@@ -27,7 +27,7 @@ static void set_string(lua_State *L, const char *name, const char *text) {
   lua_setfield(L, -2, name);
 }
 
-/* luhip.devices() -> { {id=, backend=, name=, arch=, memory=, reason=}, ... } */
+/* luhip.devices() -> { {id=, backend=, name=, arch=, memory=, units=, reason=}, ... } */
 static int core_devices(lua_State *L) {
   size_t n = luhip_devices(NULL, 0);
   luhip_device_info *list = lua_newuserdatauv(L, (n + 1) * sizeof *list, 0);
@@ -35,13 +35,15 @@ static int core_devices(lua_State *L) {
   if (found < n) n = found;
   lua_createtable(L, (int)n, 0);
   for (size_t i = 0; i < n; i++) {
-    lua_createtable(L, 0, 6);
+    lua_createtable(L, 0, 7);
     set_string(L, "id", list[i].id);
     set_string(L, "backend", list[i].backend);
     set_string(L, "name", list[i].name);
     set_string(L, "arch", list[i].arch);
     lua_pushinteger(L, (lua_Integer)list[i].memory_bytes);
     lua_setfield(L, -2, "memory");
+    lua_pushinteger(L, list[i].units);
+    lua_setfield(L, -2, "units");
     if (list[i].reason[0]) set_string(L, "reason", list[i].reason);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
