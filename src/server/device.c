@@ -342,7 +342,7 @@ void luhip_device_close(luhip_device *device) {
 }
 
 bool luhip_device_is_open(luhip_device *device) {
-  return device->fork_count == fork_count() && !device_closing(device);
+  return !device_closing(device); /* in a child process too: there every call says what is the matter */
 }
 
 const luhip_device_info *luhip_device_get_info(luhip_device *device) {
