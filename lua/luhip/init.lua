@@ -21,7 +21,8 @@ luhip.version = core.version
 
 --- Lists the devices: `luhip.devices()`. Starts none.
 -- @function luhip.devices
--- @treturn {table,...} { id, backend, name, arch, memory, units, reason }; one that is installed but unusable has a reason
+-- @treturn {table,...} { id, backend, name, arch, memory, units, reason }; one that is installed but unusable has a
+--   reason
 luhip.devices = core.devices
 
 --- Opens a device: `luhip.open()`, `luhip.open "cpu"`, `luhip.open { device = "cpu", ... }`.

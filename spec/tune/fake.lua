@@ -42,8 +42,8 @@ end
 local Device = {}
 Device.__index = Device
 
---- A device. script: `compile(defines, options)` may raise; `run(defines, args)` is the kernel, may raise as a refused
---- launch does; `params` of the kernel; `ms(defines)` the time of one launch; further fields of the device.
+--- A device. script: `compile(defines, options)` may raise, the defines being text; `run(defines, args)` is the
+--- kernel, may raise as a refused launch does; `params` of the kernel; `ms(defines)` the time of one launch; further fields of the device.
 function fake.device(script)
   local device = setmetatable({
     id = "fake:0",
@@ -68,7 +68,10 @@ end
 function Device:kernel(source, name, options)
   self.compiles = self.compiles + 1
   self.last = { source = source, name = name, options = options }
-  local script, defines = self.script, options.defines
+  local script, defines = self.script, {}
+  for key, value in pairs(options.defines) do
+    defines[key] = tostring(value)
+  end
   if script.compile then
     script.compile(defines, options)
   end

@@ -66,8 +66,8 @@ describe("a tuning run", function()
   it("makes parameters defines, beside those that are the same for all", function()
     local seen = {}
     local r, device = tune({
-      compile = function(defines)
-        seen[#seen + 1] = defines
+      compile = function(_, given)
+        seen[#seen + 1] = given.defines
       end,
     }, {
       params = { I = { 7 }, F = { 0.5, 2.0 }, B = { true, false }, S = { "float" } },
@@ -76,8 +76,8 @@ describe("a tuning run", function()
       access = { y = "out" },
     })
     assert.equal(4, #r.rows)
-    assert.same({ I = "7", F = "0.5", B = "1", S = "float", FIXED = 1 }, seen[1])
-    assert.same({ I = "7", F = "2.0", B = "0", S = "float", FIXED = 1 }, seen[4])
+    assert.same({ I = 7, F = 0.5, B = true, S = "float", FIXED = 1 }, seen[1])
+    assert.same({ I = 7, F = 2.0, B = false, S = "float", FIXED = 1 }, seen[4])
     assert.same({ "-g" }, device.last.options.flags)
     assert.equal("twice.hip", device.last.options.name)
     assert.same({ double = { y = "out" } }, device.last.options.access)

@@ -33,7 +33,8 @@
 -- * `objective`: "ms" (default), "median", "min" or a metric; lower is better, unless `higher = true`.
 -- * `budget`: { configs =, seconds = }, tested before each candidate; at least one is tried.
 -- * `measure`: overrides of luhip.tune.measure's defaults.
--- * `compile`: { defines =, include_dirs =, headers =, flags =, name = }, the same for every candidate.
+-- * `compile`: `defines`, `include_dirs`, `headers`, `flags`, `name`, `cache` and `timeout` of dev:compile, the same
+--   for every candidate.
 -- * `strategy`: "auto" or "exhaustive", which are the same in this version.
 -- * `progress`: false for none, a function(row, done, total), or nil: a live line when stderr is a terminal.
 -- * `name`: for the report.

@@ -197,7 +197,15 @@ local function check_objective(objective, metrics)
 end
 
 -- The compiler's options that are the same for every configuration.
-local COMPILE = { defines = "table", include_dirs = "table", headers = "table", flags = "table", name = "string" }
+local COMPILE = {
+  cache = "boolean",
+  defines = "table",
+  flags = "table",
+  headers = "table",
+  include_dirs = "table",
+  name = "string",
+  timeout = "number",
+}
 
 local function read_compile(given, plan)
   local compile = {}

@@ -221,11 +221,12 @@ local STOPPED = {
 
 local function head_line(result)
   local of = result.total and result.total ~= #result.rows and (" of %d"):format(result.total) or ""
-  local text = ("%s on %s: %d%s configurations in %.1f s, %d ok"):format(
+  local text = ("%s on %s: %d%s %s in %.1f s, %d ok"):format(
     result.name,
     result.device.id,
     #result.rows,
     of,
+    #result.rows == 1 and of == "" and "configuration" or "configurations",
     result.seconds,
     result.counts.ok or 0
   )

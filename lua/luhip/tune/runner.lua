@@ -64,18 +64,6 @@ end
 
 -- ---- the stages of one candidate -------------------------------------------------------------------------------
 
-local function define_text(value)
-  if value == true or value == false then
-    return value and "1" or "0"
-  elseif math.type(value) == "integer" then
-    return tostring(value)
-  elseif math.type(value) == "float" then
-    local text = ("%.17g"):format(value)
-    return text:find "[%.eE]" and text or text .. ".0"
-  end
-  return value
-end
-
 local function of_config(value, config)
   if type(value) == "function" then
     return value(config)
@@ -93,7 +81,7 @@ local function compile_options(plan, kernel, config)
     options.defines[name] = value
   end
   for name, value in pairs(config) do
-    options.defines[name] = define_text(value)
+    options.defines[name] = value
   end
   if kernel and kernel:find("<", 1, true) then
     options.names = { kernel }
