@@ -55,6 +55,27 @@ support.each_device(function(id)
       assert.equal(6, result(program:kernel "a::c_inside"))
     end)
 
+    it("K1 are found though the source defines macros of everyday names", function()
+      local program = dev:compile [[
+        #define run 1
+        #define packed __attribute__((packed))
+        #define params 2
+        #define align 8
+        #define bytes 3
+        #define used
+        #define visibility
+        #define trace
+        #define T float
+        #define N 4
+        #define i 7
+        #define x 5
+        #define type int
+        #define value 4
+        __global__ void k(int *y) noexcept { *y = i; }
+      ]]
+      assert.equal(7, result(program:kernel()))
+    end)
+
     it("K1 that macros make are found", function()
       local program = dev:compile [[
         #define MAKE(name, value) __global__ void name(int *made) { *made = value; }

@@ -53,7 +53,20 @@ static enum fit put_integer(const luhip_arg *arg, int64_t low, int64_t high, uns
   enum fit fit = get_integer(arg, false, &value);
   if (fit != FIT) return fit;
   if (value < low || value > high) return NO_RANGE;
-  memcpy(to, &value, bytes); /* little-endian, as every device here */
+  switch (bytes) { /* little-endian, as every device here */
+  case 1:
+    memcpy(to, &value, 1);
+    break;
+  case 2:
+    memcpy(to, &value, 2);
+    break;
+  case 4:
+    memcpy(to, &value, 4);
+    break;
+  default:
+    memcpy(to, &value, 8);
+    break;
+  }
   return FIT;
 }
 
@@ -213,57 +226,17 @@ static void say_scalar(enum signature_code code, char *text, size_t len) {
     snprintf(text, len, "a number of at most 3.4e38");
 }
 
-/* The dtype that a pointee of this code is, for suggestions; false where any or none is. */
-static bool dtype_of(enum signature_code code, luhip_dtype *dtype) {
-  switch (code) {
-  case SIGNATURE_BOOL:
-    *dtype = LUHIP_BOOL;
-    return true;
-  case SIGNATURE_I8:
-    *dtype = LUHIP_I8;
-    return true;
-  case SIGNATURE_U8:
-    *dtype = LUHIP_U8;
-    return true;
-  case SIGNATURE_CHAR:
-    *dtype = LUHIP_I8;
-    return true;
-  case SIGNATURE_I16:
-    *dtype = LUHIP_I16;
-    return true;
-  case SIGNATURE_U16:
-    *dtype = LUHIP_U16;
-    return true;
-  case SIGNATURE_I32:
-    *dtype = LUHIP_I32;
-    return true;
-  case SIGNATURE_U32:
-    *dtype = LUHIP_U32;
-    return true;
-  case SIGNATURE_I64:
-    *dtype = LUHIP_I64;
-    return true;
-  case SIGNATURE_U64:
-    *dtype = LUHIP_U64;
-    return true;
-  case SIGNATURE_F16:
-    *dtype = LUHIP_F16;
-    return true;
-  case SIGNATURE_BF16:
-    *dtype = LUHIP_BF16;
-    return true;
-  case SIGNATURE_F32:
-    *dtype = LUHIP_F32;
-    return true;
-  case SIGNATURE_F64:
-    *dtype = LUHIP_F64;
-    return true;
-  case SIGNATURE_POINTER:
-    *dtype = LUHIP_U64;
-    return true;
-  default:
-    return false;
-  }
+/* The dtype that a pointee of this code is; false where any or none is. */
+static inline bool dtype_of(enum signature_code code, luhip_dtype *dtype) {
+  static const unsigned char own[SIGNATURE_CODE_COUNT] = {
+      [SIGNATURE_BOOL] = 1 + LUHIP_BOOL, [SIGNATURE_CHAR] = 1 + LUHIP_I8, [SIGNATURE_I8] = 1 + LUHIP_I8,
+      [SIGNATURE_U8] = 1 + LUHIP_U8,     [SIGNATURE_I16] = 1 + LUHIP_I16, [SIGNATURE_U16] = 1 + LUHIP_U16,
+      [SIGNATURE_I32] = 1 + LUHIP_I32,   [SIGNATURE_U32] = 1 + LUHIP_U32, [SIGNATURE_I64] = 1 + LUHIP_I64,
+      [SIGNATURE_U64] = 1 + LUHIP_U64,   [SIGNATURE_F16] = 1 + LUHIP_F16, [SIGNATURE_BF16] = 1 + LUHIP_BF16,
+      [SIGNATURE_F32] = 1 + LUHIP_F32,   [SIGNATURE_F64] = 1 + LUHIP_F64, [SIGNATURE_POINTER] = 1 + LUHIP_U64,
+  };
+  *dtype = (luhip_dtype)(own[code] - 1);
+  return own[code] != 0;
 }
 
 static bool takes_any_dtype(const struct kernel_param *param) {
@@ -371,15 +344,14 @@ static luhip_status pack_value(const struct place *place, const struct kernel_pa
 
 static bool dtype_fits(const struct kernel_param *param, luhip_dtype given) {
   luhip_dtype own;
-  if (takes_any_dtype(param)) return true;
-  if (!dtype_of(param->code, &own)) return false;
-  if (given == own) return true;
+  bool has_own = dtype_of(param->code, &own);
+  if ((has_own && given == own) || takes_any_dtype(param)) return true;
   if (param->code == SIGNATURE_CHAR) return given == LUHIP_U8;
   if (param->code == SIGNATURE_POINTER) return given == LUHIP_I64;
   return param->lanes == 2 && ((own == LUHIP_F32 && given == LUHIP_C64) || (own == LUHIP_F64 && given == LUHIP_C128));
 }
 
-/* Alignment that the pointee asks for; allocations themselves have 256. */
+/* Alignment that the pointee asks for, a power of two; allocations themselves have 256. */
 static size_t pointee_align(const struct kernel_param *param) {
   if (param->code == SIGNATURE_OPAQUE || param->code == SIGNATURE_VOID) return 1;
   size_t bytes = param->lanes == 3 ? lane_bytes(param) : param->element_bytes;
@@ -412,11 +384,29 @@ static luhip_status check_buffer(const struct place *place, const struct kernel_
     snprintf(wanted, sizeof wanted, "one whose %zu bytes are a multiple of %u", layout->bytes, param->element_bytes);
     return refuse(place, LUHIP_E_SHAPE, arg, wanted);
   }
-  if (layout->offset % pointee_align(param)) {
+  if (layout->offset & (pointee_align(param) - 1)) {
     snprintf(wanted, sizeof wanted, "one that begins at a multiple of %zu bytes", pointee_align(param));
     return refuse(place, LUHIP_E_ARGUMENT, arg, wanted);
   }
   return LUHIP_OK;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------------------- */
+
+/* The common case: a buffer of exactly the pointee's dtype. False: check_buffer decides. */
+static inline bool is_plain_fit(const struct kernel_param *param, const luhip_buffer *buffer) {
+  luhip_dtype own;
+  return param->lanes == 1 && dtype_of(param->code, &own) && buffer->layout.dtype == own && buffer->contiguous &&
+         !(buffer->layout.offset & (param->element_bytes - 1)) && !__atomic_load_n(&buffer->freed, __ATOMIC_ACQUIRE);
+}
+
+/* All cases; makes the errors. */
+static __attribute__((noinline)) luhip_status pack_one(const struct place *place, const luhip_arg *arg,
+                                                       unsigned char *to) {
+  const struct kernel_param *param = &place->signature->params[place->index];
+  if (param->access == ACCESS_VALUE) return pack_value(place, param, arg, to);
+  if (arg->tag == LUHIP_ARG_BUFFER) return check_buffer(place, param, arg);
+  return arg->tag == LUHIP_ARG_NULL ? LUHIP_OK : refuse(place, LUHIP_E_TYPE, arg, NULL);
 }
 
 luhip_status kernel_pack(const struct kernel_signature *signature, const luhip_arg *args, size_t nargs,
@@ -426,16 +416,20 @@ luhip_status kernel_pack(const struct kernel_signature *signature, const luhip_a
   memset(packed, 0, signature->args_bytes);
   for (unsigned i = 0; i < nargs; i++) {
     const struct kernel_param *param = &signature->params[i];
-    const struct place place = {signature, i, error};
-    luhip_status status = LUHIP_OK;
+    const luhip_arg *arg = &args[i];
+    unsigned char *to = packed + param->offset;
+    bool fits;
     if (param->access == ACCESS_VALUE)
-      status = pack_value(&place, param, &args[i], packed + param->offset);
-    else if (args[i].tag == LUHIP_ARG_BUFFER) {
-      status = check_buffer(&place, param, &args[i]);
-      uses[used++] = (struct kernel_use){args[i].buffer, i, param->offset, param->access};
-    } else if (args[i].tag != LUHIP_ARG_NULL)
-      status = refuse(&place, LUHIP_E_TYPE, &args[i], NULL);
-    if (status != LUHIP_OK) return status;
+      fits = param->lanes == 1 && put_scalar(param->code, arg, to) == FIT;
+    else
+      fits = arg->tag == LUHIP_ARG_BUFFER && is_plain_fit(param, arg->buffer);
+    if (!fits) {
+      const struct place place = {signature, i, error};
+      luhip_status status = pack_one(&place, arg, to);
+      if (status != LUHIP_OK) return status;
+    }
+    if (param->access != ACCESS_VALUE && arg->tag == LUHIP_ARG_BUFFER)
+      uses[used++] = (struct kernel_use){arg->buffer, i, param->offset, param->access};
   }
   *nuses = used;
   return LUHIP_OK;

@@ -4,7 +4,8 @@
  * The kernel layer finds each __global__ function with a small lexer (scan.c) and writes, on the same line
  * right after its body, a marker: LUHIP_MARK(i, name). Standing where the function stands, the marker is
  * subject to the same #if and the same namespace; being on the same line it moves no line number. Template
- * kernels asked for by name expression, and kernels that a macro makes, get their marker at the end of the text.
+ * kernels asked for by name expression, kernels that a macro makes and kernels of headers get their marker at the
+ * end of the text, with the name in parentheses so that commas in it do not matter: LUHIP_MARK(2, (scale<float, 4>)).
  *
  * The prelude (KERNEL_PRELUDE, put before the user's first line, which then follows a #line directive)
  * defines LUHIP_MARK: it instantiates a template over decltype(&name) and so emits a constant
@@ -16,10 +17,12 @@
  *     bytes, align, kind (0 value, 1 pointer to const, 2 pointer), code, lanes, element bytes
  *   where code, lanes and element bytes describe the value, or what the pointer points to: a signature code
  *   below, the number of vector lanes (1 for scalars, 4 for float4), sizeof of the whole value or pointee
- *   (0 for void and incomplete types).
+ *   (0 for void and incomplete types). Version 0 says that the kernel does not exist: its marker at the end of
+ *   the text met a stand-in. What no kernel may be (not void, references) is a static_assert of the marker.
  *
  * LUHIP_MARK also expands LUHIP_EXPORT(i, name), which a provider's own device header may define before the
- * prelude (the CPU device emits its kernel descriptor there); the prelude makes it empty otherwise.
+ * prelude (the CPU device emits its kernel descriptor there); the prelude makes it empty otherwise. Both expand
+ * after the user's own #defines, so they use no names but keywords and ones that begin with luhip_ or __.
  */
 #ifndef LUHIP_KERNEL_MARKERS_H
 #define LUHIP_KERNEL_MARKERS_H

@@ -22,7 +22,7 @@ const char kernel_prelude[] =
   "  static_assert(::luhip_signature::luhip_of<decltype(&__VA_ARGS__)>::luhip_is_void, \"a kernel must return void\"); \\\n"
   "  static_assert(::luhip_signature::luhip_of<decltype(&__VA_ARGS__)>::luhip_by_value, \\\n"
   "                \"a kernel's parameters cannot be references\"); \\\n"
-  "  extern \"C\" __constant__ __attribute__((used)) const ::luhip_signature::luhip_of<decltype(&__VA_ARGS__)>::luhip_type \\\n"
+  "  extern \"C\" __constant__ __attribute__((__used__)) const ::luhip_signature::luhip_of<decltype(&__VA_ARGS__)>::luhip_type \\\n"
   "      luhip_sig_##luhip_i = ::luhip_signature::luhip_of<decltype(&__VA_ARGS__)>::luhip_make(); \\\n"
   "  LUHIP_EXPORT(luhip_i, __VA_ARGS__)\n"
   "namespace luhip_signature {\n"
