@@ -105,9 +105,14 @@ support.each_device(function(id)
   it("headers are given as text, include_dirs as a list or one string, flags as a list", function()
     local directory = support.temporary_directory()
     support.write_file(directory .. "/disk.h", "#define DISK 4\n")
-    local source = '#include "my.h"\n#include "disk.h"\nextern "C" __global__ void k(int *x) { x[0] = MINE + DISK + FLAG; }'
+    local source = [[
+      #include "my.h"
+      #include "disk.h"
+      extern "C" __global__ void k(int *x) { x[0] = MINE + DISK + FLAG; }
+    ]]
     for _, dirs in ipairs { directory, { directory } } do
-      local k = dev:kernel(source, { headers = { ["my.h"] = "#define MINE 3\n" }, include_dirs = dirs, flags = { "-DFLAG=5" } })
+      local headers = { ["my.h"] = "#define MINE 3\n" }
+      local k = dev:kernel(source, { headers = headers, include_dirs = dirs, flags = { "-DFLAG=5" } })
       assert.equal(12, run(k, x)[1])
     end
   end)

@@ -13,7 +13,7 @@ extern "C" __global__ void axpy(float a, const float *x, float *y, int n) {
 ]]
 local SIZES = [[
 extern "C" __global__ void sizes(int *out) {
-  if (blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0 && threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
+  if (blockIdx.x + blockIdx.y + blockIdx.z + threadIdx.x + threadIdx.y + threadIdx.z == 0) {
     out[0] = gridDim.x; out[1] = gridDim.y; out[2] = gridDim.z;
     out[3] = blockDim.x; out[4] = blockDim.y; out[5] = blockDim.z;
   }

@@ -127,7 +127,9 @@ support.each_device(function(id)
       for i = 1, 3 do
         local dev = core.open(...)
         local x = dev:buffer("i32", 1 << 20, 0)
-        local add = dev:kernel 'extern "C" __global__ void add(int *x) { for (int i = 0; i < 1000; i++) x[threadIdx.x] += 1; }'
+        local add = dev:kernel [=[
+          extern "C" __global__ void add(int *x) { for (int i = 0; i < 1000; i++) x[threadIdx.x] += 1; }
+        ]=]
         for _ = 1, 20 do add(1, 64)(x) end
         dev, x, add = nil
         collectgarbage()

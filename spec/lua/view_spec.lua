@@ -135,13 +135,17 @@ support.each_device(function(id)
         end
       end
     end
-    assert.same({ { 6, 10 }, { 7, 11 } }, m:fill(0) and dev
-      :from("i32", { { 1, 2, 3, 4 }, { 5, 6, 7, 8 }, { 9, 10, 11, 12 } })
-      :slice(2, 3)
-      :columns(2, 3)
-      :transpose()
-      :contiguous()
-      :totable())
+    assert.same(
+      { { 6, 10 }, { 7, 11 } },
+      m:fill(0)
+        and dev
+          :from("i32", { { 1, 2, 3, 4 }, { 5, 6, 7, 8 }, { 9, 10, 11, 12 } })
+          :slice(2, 3)
+          :columns(2, 3)
+          :transpose()
+          :contiguous()
+          :totable()
+    )
   end)
 
   it("a view of no elements or one row is contiguous whatever its strides", function()
