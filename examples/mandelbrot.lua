@@ -5,7 +5,7 @@
 local luhip = require "luhip"
 
 local path = arg and arg[1] or "mandelbrot.ppm"
-local width = math.tointeger(tonumber(os.getenv "LUHIP_SIZE" or 384))
+local width = assert(math.tointeger(tonumber(os.getenv "LUHIP_SIZE" or 384)), "LUHIP_SIZE: a whole number expected")
 local height = math.max(1, width * 2 // 3)
 local limit = 200
 

@@ -43,7 +43,8 @@ local Device = {}
 Device.__index = Device
 
 --- A device. script: `compile(defines, options)` may raise, the defines being text; `run(defines, args)` is the
---- kernel, may raise as a refused launch does; `params` of the kernel; `ms(defines)` the time of one launch; further fields of the device.
+--- kernel, may raise as a refused launch does; `params` of the kernel; `ms(defines)` the time of one launch; further
+--- fields of the device.
 function fake.device(script)
   local device = setmetatable({
     id = "fake:0",
