@@ -27,6 +27,7 @@ describe("the CPU device's memory", function()
   local before
 
   before_each(function()
+    hip.set_device(0)
     hip.device_sync()
     before = testing.cpu_arena()
   end)

@@ -16,6 +16,7 @@ describe("the CPU device's streams", function()
   local s, x, y
 
   before_each(function()
+    hip.set_device(0)
     s = assert(hip.stream())
     x, y = assert(hip.malloc(4096)), assert(hip.malloc(4096))
     assert(hip.fill(x, 0, 4096, 8, s))
