@@ -14,13 +14,54 @@
 #ifndef LUHIP_CPU_ABI_H
 #define LUHIP_CPU_ABI_H
 
-#define LUHIP_CPU_ABI 2
+#define LUHIP_CPU_ABI 3
 
-/* One block being run by one worker. The runtime's own part follows (fiber.h). */
+enum { LUHIP_CPU_MAX_THREADS = 1024 };
+
+/* Where a stack was left; a stack that was never left begins at `pc`. */
+struct luhip_cpu_context {
+  void *sp, *bp, *pc;
+};
+
+/* A thread of the block that has a stack of its own. fiber.h has the rules for all that follows; it stands here
+   because kernels themselves do the usual case of a barrier and of a warp operation. */
+struct luhip_cpu_fiber {
+  struct luhip_cpu_context context; /* valid while it does not run */
+  unsigned wait;                    /* the epoch in which it last came to the barrier */
+  unsigned short next, prev;        /* threads, in the ring */
+};
+
+struct luhip_cpu_warp {
+  unsigned long long live;    /* lanes that have not ended, started or not */
+  unsigned long long waiting; /* lanes in a warp operation */
+  const void *site;           /* where they wait; NULL when not all wait at the same place */
+  /* What each waiting lane brings and asks for, and what it gets. */
+  unsigned char ask[64];
+  unsigned long long value[64], result[64];
+  const char *frames[64]; /* on the lane's stack, at a place that depends on the depth of its calls alone */
+  const void *sites[64];
+};
+
+/* One block being run by one worker. */
 struct luhip_cpu_block {
   unsigned grid[3], block[3], index[3];
-  volatile unsigned thread; /* linear index, kept by `trace` alone */
+  volatile unsigned thread;        /* linear index, kept by `trace` alone */
+  struct luhip_cpu_fiber *current; /* NULL: not promoted */
+  unsigned epoch, arrived, expected;
+  unsigned irregular; /* warps with lanes in an operation, and LUHIP_CPU_CHECKED */
+  unsigned next_start, live;
+  unsigned first; /* any fiber, when live > 0: the ring begins here */
+  unsigned threads;
+  unsigned warp_shift, lane_mask; /* log2 of the warp's size; its size - 1 */
+  unsigned votes;
+  unsigned long long vote_result;
+  const void *barrier_site; /* checked: where the first to wait at this barrier waits */
+  int fibers_used;          /* has any thread of this block been promoted? */
+  struct luhip_cpu_fiber fibers[LUHIP_CPU_MAX_THREADS];
+  struct luhip_cpu_warp warps[LUHIP_CPU_MAX_THREADS / 32];
+  unsigned short stack_of[LUHIP_CPU_MAX_THREADS];
 };
+#define LUHIP_CPU_CHECKED 0x10000u
 
 struct luhip_cpu_param {
   unsigned offset; /* in the packed argument buffer */
@@ -48,16 +89,17 @@ struct luhip_cpu_kernel {
 
 enum luhip_cpu_failure { LUHIP_CPU_ASSERT, LUHIP_CPU_ABORT };
 
-/* All are called by a kernel, on the fiber of its thread. barrier, vote and warp come back when the others have come;
-   their callers' return addresses tell one barrier or warp operation of the source from another. */
+/* All are called by a kernel, on the fiber of its thread. barrier, vote and warp come back when the others have come.
+   `site` tells one barrier or warp operation of the source from another: it is the address after the call. */
 struct luhip_cpu_rt {
   unsigned abi;
   /* `thread` (linear) is about to block for the first time: this stack is its own from now on. */
   void (*promote)(struct luhip_cpu_block *block, unsigned thread);
-  void (*barrier)(struct luhip_cpu_block *block);
+  void (*barrier)(struct luhip_cpu_block *block, const void *site);
   /* A barrier; gives the number of threads that said yes, and the number of all that came << 32. */
-  unsigned long long (*vote)(struct luhip_cpu_block *block, unsigned yes);
-  unsigned long long (*warp)(struct luhip_cpu_block *block, unsigned long long value, unsigned ask);
+  unsigned long long (*vote)(struct luhip_cpu_block *block, unsigned yes, const void *site);
+  unsigned long long (*warp)(struct luhip_cpu_block *block, unsigned long long value, unsigned ask, const void *site,
+                             const char *frame);
   /* Lets other threads of the block run. */
   void (*yield)(struct luhip_cpu_block *block);
   int (*print)(struct luhip_cpu_block *block, const char *format, __builtin_va_list arguments);

@@ -31,15 +31,19 @@ static const char *const common[] = {
     "-fno-ident",
     "-fstack-clash-protection", /* a large frame touches each of its pages, so that none skips a guard page */
 };
-/* Barriers and warp operations must not be duplicated or moved into branches, wherever they are inlined to
-   (convergent); and blocks stay in the order of the source, which tells lanes that are behind from lanes that are
-   ahead (fiber.c). */
+/* Barriers and warp operations must not be duplicated, merged, or moved into branches, wherever they are inlined to
+   (convergent, no tail merging); and blocks stay in the order of the source, which tells lanes that are behind from
+   lanes that are ahead (fiber.c). Barriers are calls that the compiler does not know of: nothing may lie below the
+   stack pointer. */
 static const char *const clang_only[] = {"--no-default-config",
                                          "-nostdinc++",
                                          "-nostdlibinc",
                                          "-fno-crash-diagnostics",
                                          "-Wno-unused-command-line-argument",
                                          "-fconvergent-functions",
+                                         "-mno-red-zone",
+                                         "-mllvm",
+                                         "-enable-tail-merge=0",
                                          "-mllvm",
                                          "-disable-block-placement"};
 static const char *const gcc_only[] = {"-nostdinc++", "-nostdinc", "-fno-extern-tls-init", "-fno-gnu-unique",

@@ -11,13 +11,15 @@
  *
  * Code that runs on such stacks is marked FIBER_CODE: it stands in a section of its own, so that the watchdog can tell
  * it from code that holds locks, and no sanitiser instruments it, so that none has to follow the switches. It calls
- * nothing of libc but mprotect.
+ * nothing of libc but mprotect, and takes no lock.
  */
 #ifndef LUHIP_CPU_CONTEXT_H
 #define LUHIP_CPU_CONTEXT_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "cpu/abi.h"
 
 #if defined(__clang__)
 #define FIBER_PLAIN __attribute__((no_sanitize("address", "thread", "undefined"), disable_sanitizer_instrumentation))
@@ -29,11 +31,7 @@
 
 #if defined(__x86_64__) && !defined(CPU_CONTEXT_UCONTEXT)
 
-struct context {
-  void *sp, *bp, *pc;
-};
-
-FIBER_INLINE void context_make(struct context *context, void *top, void (*entry)(struct context *)) {
+FIBER_INLINE void context_make(struct luhip_cpu_context *context, void *top, void (*entry)(struct luhip_cpu_context *)) {
   void **sp = top; /* 16-byte aligned: a function begins with a return address on its stack */
   *--sp = 0;
   context->sp = sp;
@@ -49,7 +47,7 @@ FIBER_INLINE void context_make(struct context *context, void *top, void (*entry)
 #define CONTEXT_VECTORS
 #endif
 
-FIBER_INLINE void context_switch(struct context *from, struct context *to) {
+FIBER_INLINE void context_switch(struct luhip_cpu_context *from, struct luhip_cpu_context *to) {
   __asm__ volatile("leaq 1f(%%rip), %%rax\n\t"
                    "movq %%rsp, (%0)\n\t"
                    "movq %%rbp, 8(%0)\n\t"
@@ -67,19 +65,15 @@ FIBER_INLINE void context_switch(struct context *from, struct context *to) {
 
 #elif defined(__aarch64__) && !defined(CPU_CONTEXT_UCONTEXT)
 
-struct context {
-  void *sp, *bp, *pc;
-};
-
-FIBER_INLINE void context_make(struct context *context, void *top, void (*entry)(struct context *)) {
+FIBER_INLINE void context_make(struct luhip_cpu_context *context, void *top, void (*entry)(struct luhip_cpu_context *)) {
   context->sp = top;
   context->bp = 0;
   context->pc = (void *)entry;
 }
 
-FIBER_INLINE void context_switch(struct context *from, struct context *to) {
-  register struct context *x0 __asm__("x0") = to;
-  register struct context *x1 __asm__("x1") = from;
+FIBER_INLINE void context_switch(struct luhip_cpu_context *from, struct luhip_cpu_context *to) {
+  register struct luhip_cpu_context *x0 __asm__("x0") = to;
+  register struct luhip_cpu_context *x1 __asm__("x1") = from;
   __asm__ volatile("adr x3, 1f\n\t"
                    "mov x2, sp\n\t"
                    "stp x2, x29, [x1]\n\t"
@@ -100,18 +94,33 @@ FIBER_INLINE void context_switch(struct context *from, struct context *to) {
 
 #else
 
-/* Any other processor: correct, and some hundred times slower, as each switch is a system call. */
+/* Any other processor: a context's `sp` is a ucontext_t, on the stack that was left. Right, and a hundred times slower,
+   as each switch is a system call. */
 #define CPU_CONTEXT_SLOW
 #include <ucontext.h>
 
-struct context {
-  ucontext_t machine;
-  void (*entry)(struct context *);
-};
+static void context_begin(unsigned entry_high, unsigned entry_low, unsigned high, unsigned low) {
+  uintptr_t entry = (uintptr_t)((uint64_t)entry_high << 32 | entry_low);
+  ((void (*)(struct luhip_cpu_context *))entry)((void *)(uintptr_t)((uint64_t)high << 32 | low));
+}
 
-void context_make(struct context *context, void *top, void (*entry)(struct context *));
+FIBER_INLINE void context_make(struct luhip_cpu_context *context, void *top, void (*entry)(struct luhip_cpu_context *)) {
+  ucontext_t *machine = (ucontext_t *)(void *)((char *)top - (sizeof *machine + 63) / 64 * 64);
+  getcontext(machine);
+  machine->uc_stack.ss_size = 32 * 1024;
+  machine->uc_stack.ss_sp = (char *)machine - machine->uc_stack.ss_size;
+  machine->uc_link = 0;
+  uint64_t function = (uintptr_t)entry, argument = (uintptr_t)context;
+  makecontext(machine, (void (*)(void))context_begin, 4, (unsigned)(function >> 32), (unsigned)function,
+              (unsigned)(argument >> 32), (unsigned)argument);
+  context->sp = machine;
+}
 
-FIBER_INLINE void context_switch(struct context *from, struct context *to) { swapcontext(&from->machine, &to->machine); }
+FIBER_INLINE void context_switch(struct luhip_cpu_context *from, struct luhip_cpu_context *to) {
+  ucontext_t here;
+  from->sp = &here;
+  swapcontext(&here, to->sp);
+}
 
 #endif
 

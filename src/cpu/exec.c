@@ -21,7 +21,7 @@ enum { GRACE_MS = 100 };
 
 /* ---- on a kernel's stacks ------------------------------------------------------------------------------------------- */
 
-static void enter_kernel(struct worker *worker, struct context *to) {
+static void enter_kernel(struct worker *worker, struct luhip_cpu_context *to) {
   atomic_store_explicit(&worker->in_kernel, 1, memory_order_relaxed);
   atomic_signal_fence(memory_order_seq_cst);
   context_switch(&worker->home, to);
@@ -39,7 +39,7 @@ static enum fiber_request start_carrier(struct worker *worker, uint32_t start) {
 
 /* Nothing that ran on the worker's stacks goes on. */
 static void abandon_fibers(struct worker *worker) {
-  worker->block.fibers_used = false;
+  worker->block.fibers_used = 0;
   worker->block.current = NULL;
   fiber_stacks_reset(worker);
 }
@@ -57,7 +57,7 @@ static bool writes_back(const char *format) {
 }
 
 /* On a stack of its own: it needs more than a kernel may have left, and its arguments may point anywhere. */
-static void format_text(struct context *fresh) {
+static void format_text(struct luhip_cpu_context *fresh) {
   struct worker *worker = (struct worker *)(void *)((char *)fresh - offsetof(struct worker, formatter));
   va_list arguments;
   va_copy(arguments, *worker->arguments);
@@ -99,7 +99,7 @@ static void replay(struct worker *worker) {
   abandon_fibers(worker);
   worker->run = worker->launch->ask->kernel->trace;
   worker->tracing = worker->replaying = true;
-  worker->block.shown.thread = start;
+  worker->block.thread = start;
   enum fiber_request request = start_carrier(worker, start);
   worker->tracing = worker->replaying = false;
   if (request != FIBER_FAULT || worker->raw.kind != first.kind) worker->raw = first;
@@ -144,7 +144,7 @@ static void take_fault(struct worker *worker, enum fiber_request request) {
   if (!atomic_exchange(&launch->faulted, 1)) {
     watch_hurry(GRACE_MS);
     if (request == FIBER_FAULT && worth_a_replay(&worker->raw)) replay(worker);
-    fill_fault(launch->fault, launch->ask, &worker->raw, worker->block.shown.index);
+    fill_fault(launch->fault, launch->ask, &worker->raw, worker->block.index);
   }
   abandon_fibers(worker);
 }
@@ -153,13 +153,14 @@ static void take_fault(struct worker *worker, enum fiber_request request) {
 
 static void set_up(struct worker *worker, struct fiber_launch *launch) {
   const struct cpu_launch *ask = launch->ask;
-  struct fiber_block *block = &worker->block;
-  memcpy(block->shown.grid, ask->grid, sizeof ask->grid);
-  memcpy(block->shown.block, ask->block, sizeof ask->block);
+  struct luhip_cpu_block *block = &worker->block;
+  memcpy(block->grid, ask->grid, sizeof ask->grid);
+  memcpy(block->block, ask->block, sizeof ask->block);
   block->threads = ask->block[0] * ask->block[1] * ask->block[2];
   block->warp_shift = ask->warp == 64 ? 6 : 5;
   block->lane_mask = ask->warp == 64 ? 63 : 31;
-  block->checked = worker->tracing = ask->checked;
+  block->irregular = ask->checked ? LUHIP_CPU_CHECKED : 0;
+  worker->tracing = ask->checked;
   worker->launch = launch;
   worker->run = ask->checked ? ask->kernel->trace : ask->kernel->run;
   worker->args = ask->args;

@@ -20,7 +20,7 @@ struct cpu_launch {
                                barriers is a fault */
 };
 
-enum { CPU_MAX_THREADS = 1024, CPU_SHARED_BYTES = 64 * 1024 };
+enum { CPU_MAX_THREADS = LUHIP_CPU_MAX_THREADS, CPU_SHARED_BYTES = 64 * 1024 };
 
 /* Runs the launch to its end on the pool; the calling thread helps. May be called from several threads: one
    launch has the pool at a time. Returns 0, or 1 with *fault filled (nearest buffer included, by cpu_arena_nearest);

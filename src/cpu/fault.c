@@ -106,10 +106,10 @@ static int is_write(const ucontext_t *machine) { return (void)machine, -1; }
 /* Returning from the handler goes on at the worker's own stack. */
 static void leave(struct worker *worker, ucontext_t *machine) {
   atomic_store_explicit(&worker->in_kernel, 0, memory_order_relaxed);
-  const struct context *home = &worker->home;
+  const struct luhip_cpu_context *home = &worker->home;
 #if defined(CPU_CONTEXT_SLOW)
   (void)machine;
-  setcontext(&home->machine);
+  setcontext(home->sp);
 #elif defined(__x86_64__)
   greg_t *registers = machine->uc_mcontext.gregs;
   registers[REG_RSP] = (greg_t)home->sp;

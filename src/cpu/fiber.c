@@ -23,8 +23,10 @@
   } while (0)
 #endif
 
-FIBER_INLINE struct worker *worker_of(struct fiber_block *block) { return FIBER_WORKER(block); }
-FIBER_INLINE struct fiber_block *block_of(struct luhip_cpu_block *shown) { return (struct fiber_block *)(void *)shown; }
+FIBER_INLINE struct worker *worker_of(const struct luhip_cpu_block *block) { return (struct worker *)(void *)block; }
+
+/* Warps with lanes in an operation. */
+FIBER_INLINE uint32_t asking(const struct luhip_cpu_block *block) { return block->irregular & (LUHIP_CPU_CHECKED - 1); }
 
 /* ---- leaving ---------------------------------------------------------------------------------------------------- */
 
@@ -43,7 +45,7 @@ FIBER_CODE static void fail(struct worker *worker, enum hip_fault_kind kind, con
 /* ---- choosing who goes on ------------------------------------------------------------------------------------------ */
 
 /* The next thread, on a new carrier. */
-FIBER_CODE static struct context *start_next(struct fiber_block *block) {
+FIBER_CODE static struct luhip_cpu_context *start_next(struct luhip_cpu_block *block) {
   struct worker *worker = worker_of(block);
   uint32_t stack = fiber_stack_take(worker);
   if (stack == FIBER_STACKS) fail(worker, HIP_FAULT_TRAP, "no memory for the stack of a thread");
@@ -54,21 +56,21 @@ FIBER_CODE static struct context *start_next(struct fiber_block *block) {
   return &worker->fresh;
 }
 
-FIBER_INLINE struct context *resume(struct fiber_block *block, struct fiber *fiber) {
+FIBER_INLINE struct luhip_cpu_context *resume(struct luhip_cpu_block *block, struct luhip_cpu_fiber *fiber) {
   block->current = fiber;
   return &fiber->context;
 }
 
 /* Can a fiber run? */
-FIBER_INLINE bool runs(const struct fiber_block *block, uint32_t thread) {
-  const struct fiber_warp *warp = &block->warps[thread >> block->warp_shift];
+FIBER_INLINE bool runs(const struct luhip_cpu_block *block, uint32_t thread) {
+  const struct luhip_cpu_warp *warp = &block->warps[thread >> block->warp_shift];
   return block->fibers[thread].wait < block->epoch && !(warp->waiting >> (thread & block->lane_mask) & 1);
 }
 
 /* How many fibers can? */
-FIBER_INLINE uint32_t count_running(const struct fiber_block *block) {
+FIBER_INLINE uint32_t count_running(const struct luhip_cpu_block *block) {
   uint32_t running = block->live - block->arrived;
-  if (!block->asking) return running;
+  if (!asking(block)) return running;
   for (uint32_t i = 0; i <= (block->threads - 1) >> block->warp_shift; i++)
     running -= (uint32_t)__builtin_popcountll(block->warps[i].waiting);
   return running;
@@ -76,7 +78,7 @@ FIBER_INLINE uint32_t count_running(const struct fiber_block *block) {
 
 /* Who goes on when the current thread cannot: from `thread` on the first fiber in the ring that can run, or a new thread.
    There is one or the other, by the invariants. */
-FIBER_CODE static struct context *choose(struct fiber_block *block, uint32_t thread) {
+FIBER_CODE static struct luhip_cpu_context *choose(struct luhip_cpu_block *block, uint32_t thread) {
   if (count_running(block) == 0) return start_next(block);
   while (!runs(block, thread)) thread = block->fibers[thread].next;
   return resume(block, &block->fibers[thread]);
@@ -85,7 +87,7 @@ FIBER_CODE static struct context *choose(struct fiber_block *block, uint32_t thr
 /* ---- warps --------------------------------------------------------------------------------------------------------- */
 
 /* All lanes of a group wait at the same site, so all ask for the same. */
-FIBER_INLINE void answer(struct fiber_warp *warp, uint64_t group) {
+FIBER_INLINE void answer(struct luhip_cpu_warp *warp, uint64_t group) {
   if (warp->ask[__builtin_ctzll(group)] == LUHIP_CPU_BALLOT) {
     uint64_t ballot = 0;
     for (uint64_t rest = group; rest; rest &= rest - 1) {
@@ -103,8 +105,8 @@ FIBER_INLINE void answer(struct fiber_warp *warp, uint64_t group) {
 /* Where the lanes wait that are behind: deepest in calls, then at the lowest address. The compiler lays code out in
    the order of the source, mostly, so these lanes have yet to reach the place where the others are, and are let go first:
    so lanes come together again after a branch, as they do on a GPU. */
-FIBER_CODE static const void *site_behind(const struct fiber_block *block, const struct fiber_warp *warp) {
-  const struct worker *worker = FIBER_WORKER(block);
+FIBER_CODE static const void *site_behind(const struct luhip_cpu_block *block, const struct luhip_cpu_warp *warp) {
+  const struct worker *worker = worker_of(block);
   uint32_t first = (uint32_t)(warp - block->warps) << block->warp_shift;
   const void *site = NULL;
   ptrdiff_t depth = -1;
@@ -121,9 +123,9 @@ FIBER_CODE static const void *site_behind(const struct fiber_block *block, const
 }
 
 /* Lets a group go, with its results. */
-FIBER_CODE static void release_group(struct fiber_block *block, struct fiber_warp *warp) {
+FIBER_CODE static void release_group(struct luhip_cpu_block *block, struct luhip_cpu_warp *warp) {
   uint64_t group = warp->waiting;
-  if (warp->mixed) {
+  if (!warp->site) {
     const void *site = site_behind(block, warp);
     for (uint64_t rest = group; rest; rest &= rest - 1) {
       if (warp->sites[__builtin_ctzll(rest)] != site) group &= ~(rest & -rest);
@@ -131,12 +133,12 @@ FIBER_CODE static void release_group(struct fiber_block *block, struct fiber_war
   }
   answer(warp, group);
   warp->waiting &= ~group;
-  if (!warp->waiting) block->asking--;
+  if (!warp->waiting) block->irregular--;
 }
 
-/* Releases a group if no lane of the warp can run but `leaving` (CPU_MAX_THREADS: none), which is about to stop. */
-FIBER_CODE static void settle(struct fiber_block *block, uint32_t index, uint32_t leaving) {
-  struct fiber_warp *warp = &block->warps[index];
+/* Releases a group if no lane of the warp can run but `leaving` (UINT32_MAX: none), which is about to stop. */
+FIBER_CODE static void settle(struct luhip_cpu_block *block, uint32_t index, uint32_t leaving) {
+  struct luhip_cpu_warp *warp = &block->warps[index];
   uint32_t first = index << block->warp_shift;
   if (!warp->waiting) return;
   for (uint64_t rest = warp->live & ~warp->waiting; rest; rest &= rest - 1) {
@@ -148,16 +150,16 @@ FIBER_CODE static void settle(struct fiber_block *block, uint32_t index, uint32_
 }
 
 /* The lanes that wait do so at different sites: notes where. */
-FIBER_CODE static void mix(struct fiber_warp *warp, uint32_t lane, const void *site) {
-  if (!warp->mixed) {
+FIBER_CODE static void mix(struct luhip_cpu_warp *warp, uint32_t lane, const void *site) {
+  if (warp->site) {
     for (uint64_t rest = warp->waiting; rest; rest &= rest - 1) warp->sites[__builtin_ctzll(rest)] = warp->site;
-    warp->mixed = true;
+    warp->site = NULL;
   }
   warp->sites[lane] = site;
 }
 
 /* After a lane has come to wait and others of its warp have not: who goes on; NULL when the lane itself can. */
-FIBER_CODE static struct context *after_asking(struct fiber_block *block, struct fiber_warp *warp, uint32_t thread) {
+FIBER_CODE static struct luhip_cpu_context *after_asking(struct luhip_cpu_block *block, struct luhip_cpu_warp *warp, uint32_t thread) {
   uint32_t index = thread >> block->warp_shift, first = index << block->warp_shift, lane = thread - first;
   uint64_t rest = warp->live & ~warp->waiting, later = rest >> lane << lane; /* lane itself is not in rest */
   if (rest) {
@@ -165,50 +167,40 @@ FIBER_CODE static struct context *after_asking(struct fiber_block *block, struct
     if (next >= block->next_start) return start_next(block);
     if (block->fibers[next].wait < block->epoch) return resume(block, &block->fibers[next]);
   }
-  settle(block, index, CPU_MAX_THREADS);
+  settle(block, index, UINT32_MAX);
   return runs(block, thread) ? NULL : choose(block, thread);
 }
 
-FIBER_CODE static unsigned long long rt_warp(struct luhip_cpu_block *shown, unsigned long long value, unsigned ask) {
-  struct fiber_block *block = block_of(shown);
-  struct fiber *fiber = block->current;
+FIBER_CODE static unsigned long long rt_warp(struct luhip_cpu_block *block, unsigned long long value, unsigned ask,
+                                             const void *site, const char *frame) {
+  struct luhip_cpu_fiber *fiber = block->current;
   uint32_t thread = (uint32_t)(fiber - block->fibers), lane = thread & block->lane_mask;
-  struct fiber_warp *warp = &block->warps[thread >> block->warp_shift];
-  const void *site = __builtin_return_address(0);
+  struct luhip_cpu_warp *warp = &block->warps[thread >> block->warp_shift];
 
   warp->value[lane] = value;
   warp->ask[lane] = (uint8_t)ask;
-  warp->frames[lane] = __builtin_frame_address(0);
+  warp->frames[lane] = frame;
   if (!warp->waiting) {
     warp->site = site;
-    warp->mixed = false;
-    block->asking++;
-  } else if (__builtin_expect(warp->site != site || warp->mixed, 0)) {
+    block->irregular++;
+  } else if (__builtin_expect(warp->site != site, 0)) {
     mix(warp, lane, site);
   }
   warp->waiting |= UINT64_C(1) << lane;
-  if (warp->waiting == warp->live && !warp->mixed) { /* the last to come */
+  if (warp->waiting == warp->live && warp->site) { /* the last to come */
     answer(warp, warp->live);
     warp->waiting = 0;
-    block->asking--;
+    block->irregular--;
     return warp->result[lane];
   }
-  struct fiber *next = fiber + 1;
-  struct context *to;
-  if (__builtin_expect((warp->live & ~warp->waiting) >> lane & 2 && thread + 1 < block->next_start &&
-                           next->wait < block->epoch, 1)) {
-    FIBER_PREFETCH(next + 1);
-    to = resume(block, next);
-  } else {
-    to = after_asking(block, warp, thread);
-  }
+  struct luhip_cpu_context *to = after_asking(block, warp, thread);
   if (to) context_switch(&fiber->context, to);
   return warp->result[lane];
 }
 
 /* ---- the block's barrier -------------------------------------------------------------------------------------------- */
 
-FIBER_INLINE void release_barrier(struct fiber_block *block) {
+FIBER_INLINE void release_barrier(struct luhip_cpu_block *block) {
   block->vote_result = block->votes | (uint64_t)block->live << 32;
   block->votes = 0;
   block->arrived = 0;
@@ -217,47 +209,43 @@ FIBER_INLINE void release_barrier(struct fiber_block *block) {
 
 /* Before a thread waits at the barrier: checks that it is the one where others wait; lanes of its warp that wait in
    an operation must not wait for it. */
-FIBER_CODE static void before_barrier(struct fiber_block *block, struct fiber *fiber, const void *site) {
+FIBER_CODE static void before_barrier(struct luhip_cpu_block *block, struct luhip_cpu_fiber *fiber, const void *site) {
   uint32_t thread = (uint32_t)(fiber - block->fibers);
-  if (block->checked) {
+  if (block->irregular & LUHIP_CPU_CHECKED) {
     if (block->arrived == 0) block->barrier_site = site;
     if (block->barrier_site != site)
       fail(worker_of(block), HIP_FAULT_BARRIER, "threads of one block wait at different barriers");
   }
-  if (block->asking) settle(block, thread >> block->warp_shift, thread);
+  if (asking(block)) settle(block, thread >> block->warp_shift, thread);
 }
 
-FIBER_INLINE void wait_at_barrier(struct fiber_block *block, const void *site) {
-  struct fiber *fiber = block->current;
-  if (__builtin_expect(block->asking != 0 || block->checked, 0)) before_barrier(block, fiber, site);
+FIBER_INLINE void wait_at_barrier(struct luhip_cpu_block *block, const void *site) {
+  struct luhip_cpu_fiber *fiber = block->current;
+  if (__builtin_expect(block->irregular != 0, 0)) before_barrier(block, fiber, site);
   if (block->arrived + 1 == block->expected) {
     release_barrier(block);
     return;
   }
   block->arrived++;
   fiber->wait = block->epoch;
-  struct fiber *next = &block->fibers[fiber->next];
+  struct luhip_cpu_fiber *next = &block->fibers[fiber->next];
   FIBER_PREFETCH(&block->fibers[next->next]);
-  if (__builtin_expect(next->wait < block->epoch && block->asking == 0, 1))
+  if (__builtin_expect(next->wait < block->epoch && asking(block) == 0, 1))
     context_switch(&fiber->context, resume(block, next));
   else
     context_switch(&fiber->context, choose(block, fiber->next));
 }
 
-FIBER_CODE static void rt_barrier(struct luhip_cpu_block *shown) {
-  wait_at_barrier(block_of(shown), __builtin_return_address(0));
-}
+FIBER_CODE static void rt_barrier(struct luhip_cpu_block *block, const void *site) { wait_at_barrier(block, site); }
 
-FIBER_CODE static unsigned long long rt_vote(struct luhip_cpu_block *shown, unsigned yes) {
-  struct fiber_block *block = block_of(shown);
+FIBER_CODE static unsigned long long rt_vote(struct luhip_cpu_block *block, unsigned yes, const void *site) {
   block->votes += yes;
-  wait_at_barrier(block, __builtin_return_address(0));
+  wait_at_barrier(block, site);
   return block->vote_result;
 }
 
-FIBER_CODE static void rt_yield(struct luhip_cpu_block *shown) {
-  struct fiber_block *block = block_of(shown);
-  struct fiber *fiber = block->current;
+FIBER_CODE static void rt_yield(struct luhip_cpu_block *block) {
+  struct luhip_cpu_fiber *fiber = block->current;
   if (block->next_start < block->threads)
     context_switch(&fiber->context, start_next(block));
   else if (count_running(block) > 1)
@@ -267,43 +255,43 @@ FIBER_CODE static void rt_yield(struct luhip_cpu_block *shown) {
 /* ---- beginning and ending ---------------------------------------------------------------------------------------------- */
 
 /* The first thread of the block that blocks. */
-FIBER_CODE static void begin_fibers(struct fiber_block *block) {
+FIBER_CODE static void begin_fibers(struct luhip_cpu_block *block) {
   uint32_t warp_size = UINT32_C(1) << block->warp_shift;
   for (uint32_t first = 0; first < block->threads; first += warp_size) {
     uint32_t lanes = block->threads - first < warp_size ? block->threads - first : warp_size;
-    struct fiber_warp *warp = &block->warps[first >> block->warp_shift];
+    struct luhip_cpu_warp *warp = &block->warps[first >> block->warp_shift];
     warp->live = ~UINT64_C(0) >> (64 - lanes);
     warp->waiting = 0;
   }
   block->epoch = 1;
-  block->arrived = block->asking = block->live = block->votes = block->next_start = 0;
+  block->arrived = block->live = block->votes = block->next_start = 0;
+  block->irregular &= LUHIP_CPU_CHECKED;
   block->expected = UINT32_MAX;
-  block->fibers_used = true;
+  block->fibers_used = 1;
 }
 
 /* Threads up to `end` have ended on the carrier, without blocking. `next_start` is beyond them already. */
-FIBER_CODE static void ended_on_carrier(struct fiber_block *block, uint32_t thread, uint32_t end) {
+FIBER_CODE static void ended_on_carrier(struct luhip_cpu_block *block, uint32_t thread, uint32_t end) {
   uint32_t index = thread >> block->warp_shift;
   for (; thread < end; thread++) {
     uint32_t first = thread >> block->warp_shift << block->warp_shift;
     block->warps[thread >> block->warp_shift].live &= ~(UINT64_C(1) << (thread - first));
   }
-  settle(block, index, CPU_MAX_THREADS); /* later warps have no fiber yet */
+  settle(block, index, UINT32_MAX); /* later warps have no fiber yet */
 }
 
-FIBER_CODE static void rt_promote(struct luhip_cpu_block *shown, unsigned thread) {
-  struct fiber_block *block = block_of(shown);
+FIBER_CODE static void rt_promote(struct luhip_cpu_block *block, unsigned thread) {
   struct worker *worker = worker_of(block);
   if (worker->replaying) request(worker, FIBER_BLOCKED);
   if (!block->fibers_used) begin_fibers(block);
 
-  struct fiber *fiber = &block->fibers[thread];
+  struct luhip_cpu_fiber *fiber = &block->fibers[thread];
   fiber->wait = 0;
   if (block->live == 0) {
     block->first = thread;
     fiber->next = fiber->prev = (uint16_t)thread;
   } else {
-    struct fiber *first = &block->fibers[block->first];
+    struct luhip_cpu_fiber *first = &block->fibers[block->first];
     fiber->next = (uint16_t)block->first;
     fiber->prev = first->prev;
     block->fibers[first->prev].next = (uint16_t)thread;
@@ -319,7 +307,7 @@ FIBER_CODE static void rt_promote(struct luhip_cpu_block *shown, unsigned thread
 }
 
 /* The current fiber's thread has ended: its stack becomes the carrier. */
-FIBER_INLINE void end_fiber(struct fiber_block *block, struct fiber *fiber) {
+FIBER_INLINE void end_fiber(struct luhip_cpu_block *block, struct luhip_cpu_fiber *fiber) {
   uint32_t thread = (uint32_t)(fiber - block->fibers), index = thread >> block->warp_shift;
   block->warps[index].live &= ~(UINT64_C(1) << (thread - (index << block->warp_shift)));
   block->fibers[fiber->prev].next = fiber->next;
@@ -327,14 +315,14 @@ FIBER_INLINE void end_fiber(struct fiber_block *block, struct fiber *fiber) {
   block->first = fiber->next;
   block->live--;
   worker_of(block)->carrier = block->stack_of[thread];
-  if (block->warps[index].waiting) settle(block, index, CPU_MAX_THREADS);
+  if (block->warps[index].waiting) settle(block, index, UINT32_MAX);
 }
 
 /* A thread, or the last ones on a carrier, have ended in a block with fibers. Gives the thread to start with on this
    stack, or 0 when the block is done; or goes on elsewhere and never returns. */
 FIBER_CODE static uint32_t thread_ended(struct worker *worker) {
-  struct fiber_block *block = &worker->block;
-  struct fiber *fiber = block->current;
+  struct luhip_cpu_block *block = &worker->block;
+  struct luhip_cpu_fiber *fiber = block->current;
   if (fiber) {
     end_fiber(block, fiber);
   } else {
@@ -347,7 +335,7 @@ FIBER_CODE static uint32_t thread_ended(struct worker *worker) {
   if (all_started) {
     block->expected = block->live;
     if (block->live == 0) {
-      block->fibers_used = false;
+      block->fibers_used = 0;
       return 0;
     }
     if (block->arrived == block->live) release_barrier(block);
@@ -361,8 +349,8 @@ FIBER_CODE static uint32_t thread_ended(struct worker *worker) {
 
 FIBER_CODE bool fiber_next_block(struct worker *worker) {
   struct fiber_launch *launch = worker->launch;
-  const uint32_t *grid = worker->block.shown.grid;
-  unsigned *index = worker->block.shown.index;
+  const uint32_t *grid = worker->block.grid;
+  unsigned *index = worker->block.index;
   if (worker->next_block + 1 < worker->end_block) {
     worker->next_block++;
     if (++index[0] < grid[0]) return true;
@@ -382,13 +370,13 @@ FIBER_CODE bool fiber_next_block(struct worker *worker) {
   return true;
 }
 
-FIBER_CODE void fiber_carrier(struct context *fresh) {
+FIBER_CODE void fiber_carrier(struct luhip_cpu_context *fresh) {
   struct worker *worker = (struct worker *)(void *)((char *)fresh - offsetof(struct worker, fresh));
-  struct fiber_block *block = &worker->block;
+  struct luhip_cpu_block *block = &worker->block;
   uint32_t start = worker->start;
   for (;;) {
     worker->start = start;
-    worker->run(&block->shown, worker->args, start);
+    worker->run(block, worker->args, start);
     start = block->fibers_used ? thread_ended(worker) : 0;
     if (start == 0 && (worker->replaying || !fiber_next_block(worker))) break;
   }
@@ -398,8 +386,8 @@ FIBER_CODE void fiber_carrier(struct context *fresh) {
 
 /* ---- what a kernel asks of the host ------------------------------------------------------------------------------------ */
 
-FIBER_CODE static int rt_print(struct luhip_cpu_block *shown, const char *format, va_list arguments) {
-  struct worker *worker = worker_of(block_of(shown));
+FIBER_CODE static int rt_print(struct luhip_cpu_block *block, const char *format, va_list arguments) {
+  struct worker *worker = worker_of(block);
   if (worker->replaying) return 0;
   va_list copy;
   va_copy(copy, arguments);
@@ -410,9 +398,9 @@ FIBER_CODE static int rt_print(struct luhip_cpu_block *shown, const char *format
   return worker->text_length;
 }
 
-FIBER_CODE static void rt_fail(struct luhip_cpu_block *shown, enum luhip_cpu_failure failure, unsigned thread,
+FIBER_CODE static void rt_fail(struct luhip_cpu_block *block, enum luhip_cpu_failure failure, unsigned thread,
                                const char *expression, const char *file, unsigned line) {
-  struct worker *worker = worker_of(block_of(shown));
+  struct worker *worker = worker_of(block);
   worker->raw = (struct fiber_fault){.kind = failure == LUHIP_CPU_ASSERT ? HIP_FAULT_ASSERT : HIP_FAULT_TRAP,
                                      .thread = (int32_t)thread,
                                      .is_write = -1,

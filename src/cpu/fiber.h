@@ -10,7 +10,8 @@
  * block's barrier, or for its warp; or it runs. Invariants:
  *   - threads start in order: all below `next_start` have started, and those of them with no fiber have ended;
  *   - a fiber waits at the barrier when its `wait` is the epoch, and in a warp operation when its bit in the warp's
- *     `waiting` is set; otherwise it can run. `arrived` and `asking` count the first and the warps with any of the second;
+ *     `waiting` is set; otherwise it can run. `arrived` counts the first; the lower half of `irregular` the warps
+ *     with any of the second;
  *   - expected is `live` once all threads have started, and more than `live` before;
  *   - in a warp where some lanes wait in an operation, some other lane can still run, or has not started: whoever takes
  *     the last such lane away releases a group (settle);
@@ -28,43 +29,7 @@
 #include "cpu/context.h"
 #include "cpu/exec.h"
 
-enum { FIBER_STACK_BYTES = 64 * 1024, FIBER_GUARD_BYTES = 4096, FIBER_STACKS = CPU_MAX_THREADS + 2 };
-
-struct fiber {
-  struct context context; /* valid while it does not run */
-  uint32_t wait;          /* the epoch in which it last came to the barrier */
-  uint16_t next, prev; /* threads, in the ring */
-};
-
-struct fiber_warp {
-  uint64_t live;    /* lanes that have not ended, started or not */
-  uint64_t waiting; /* lanes in a warp operation */
-  const void *site; /* where they wait, unless it is mixed: then each has its own */
-  bool mixed;
-  /* What each waiting lane brings and asks for, and what it gets. */
-  uint8_t ask[64];
-  uint64_t value[64], result[64];
-  const char *frames[64]; /* on the lane's stack, at a place that depends on the depth of its calls alone */
-  const void *sites[64];
-};
-
-struct fiber_block {
-  struct luhip_cpu_block shown; /* first: a kernel's pointer to its block is one to this */
-  uint32_t threads;
-  uint32_t warp_shift;   /* log2 of the warp's size */
-  uint32_t lane_mask;    /* the warp's size - 1 */
-  struct fiber *current; /* NULL: on the carrier, not promoted */
-  uint32_t epoch, arrived, expected, asking, live, next_start;
-  uint32_t first; /* any fiber, when live > 0: the ring begins here */
-  bool fibers_used; /* has any thread of this block been promoted? */
-  bool checked;
-  const void *barrier_site; /* checked: where the first to wait at this barrier waits */
-  uint32_t votes;
-  uint64_t vote_result;
-  struct fiber_warp warps[CPU_MAX_THREADS / 32];
-  struct fiber fibers[CPU_MAX_THREADS];
-  uint16_t stack_of[CPU_MAX_THREADS];
-};
+enum { FIBER_STACK_BYTES = 64 * 1024, FIBER_GUARD_BYTES = 4096, FIBER_STACKS = LUHIP_CPU_MAX_THREADS + 2 };
 
 /* Why the worker's own stack goes on. */
 enum fiber_request {
@@ -97,17 +62,17 @@ struct fiber_launch {
 };
 
 struct worker {
-  struct fiber_block block; /* first: see FIBER_WORKER */
+  struct luhip_cpu_block block; /* first: a kernel's pointer to its block is one to its worker */
   /* The launch, copied to where the code on the fibers finds it. */
   struct fiber_launch *launch;
   void (*run)(struct luhip_cpu_block *, const void *, unsigned);
   const void *args;
   uint64_t next_block, end_block;
   uint32_t start; /* thread at which the carrier's present call of run began */
-  bool tracing;   /* `run` is the kernel's trace: block.shown.thread counts */
+  bool tracing;   /* `run` is the kernel's trace: block.thread counts */
   bool replaying;
 
-  struct context home, fresh, paused, formatter;
+  struct luhip_cpu_context home, fresh, paused, formatter;
   enum fiber_request request;
   struct fiber_fault raw;
   const char *format;
@@ -132,15 +97,13 @@ struct worker {
 
 /* The linear index of the thread that runs, -1 when it is not known. */
 static inline int32_t fiber_thread(const struct worker *worker) {
-  const struct fiber_block *block = &worker->block;
+  const struct luhip_cpu_block *block = &worker->block;
   if (block->current) return (int32_t)(block->current - block->fibers);
-  return worker->tracing ? (int32_t)block->shown.thread : -1;
+  return worker->tracing ? (int32_t)block->thread : -1;
 }
 
-#define FIBER_WORKER(pointer) ((struct worker *)(void *)(pointer))
-
 /* fiber.c: entry of a carrier; begins with thread `worker->start` of the worker's block, and runs blocks until none is left. */
-void fiber_carrier(struct context *fresh);
+void fiber_carrier(struct luhip_cpu_context *fresh);
 /* Takes a chunk of blocks and sets up the first; false when there is none. */
 bool fiber_next_block(struct worker *worker);
 

@@ -25,7 +25,7 @@
 #define __device__
 #define __host__
 #define __global__
-#define __constant__ __attribute__((used))
+#define __constant__ __attribute__((__used__))
 #define __managed__ __attribute__((used))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
@@ -87,33 +87,172 @@ extern "C" {
 __attribute__((used, visibility("protected"))) const struct luhip_cpu_rt *luhip_cpu_rt;
 }
 
-/* Jumps to an entry of the table, so that the runtime sees the address the kernel will return to. As functions that
-   are convergent and that the compiler cannot look into, their calls are neither duplicated nor moved into
-   branches: one call in the source stays one address. */
-#define LUHIP_ENTRY extern "C" __attribute__((noinline, convergent, nomerge, visibility("hidden")))
-LUHIP_ENTRY void luhip_entry_barrier(luhip_cpu_block *block);
-LUHIP_ENTRY unsigned long long luhip_entry_vote(luhip_cpu_block *block, unsigned yes);
-LUHIP_ENTRY unsigned long long luhip_entry_warp(luhip_cpu_block *block, unsigned long long value, unsigned ask);
-#if defined(__x86_64__)
-#define LUHIP_JUMP(name, entry)                                                                                        \
-  __attribute__((naked)) name {                                                                                        \
-    __asm__ volatile("movq luhip_cpu_rt(%%rip), %%rax\n\tjmpq *%c0(%%rax)" ::"i"(                                      \
-        __builtin_offsetof(struct luhip_cpu_rt, entry)));                                                              \
-  }
-LUHIP_JUMP(void luhip_entry_barrier(luhip_cpu_block *), barrier)
-LUHIP_JUMP(unsigned long long luhip_entry_vote(luhip_cpu_block *, unsigned), vote)
-LUHIP_JUMP(unsigned long long luhip_entry_warp(luhip_cpu_block *, unsigned long long, unsigned), warp)
+/* Barriers and warp operations in their usual case: nothing irregular in the block, and the next thread of the ring, or
+   the next lane, has a stack and can run. Then its stack is gone on with at once; everything else is the runtime's.
+
+   These are no functions that C++ knows of: they are called by an asm statement that gives up every register, so that a
+   kernel saves what it needs and nothing else. The statement's place is the site: the asm is volatile, convergent (by
+   -fconvergent-functions) and not merged with another (-enable-tail-merge=0), so one operation stays one site. The registers on entry:
+   rdi the block, esi a vote, rsi and edx what a lane brings and asks. See fiber.h for the rules. */
+#define LUHIP_OFFSET(type, field) "i"(__builtin_offsetof(struct type, field))
+#if defined(__x86_64__) && !defined(LUHIP_CPU_PLAIN)
+#if defined(__AVX__)
+#define LUHIP_CLEAN_VECTORS "vzeroupper\n\t" /* the runtime is compiled for any processor */
 #else
-/* Not optimised, so that nobody finds out that they call nothing convergent; the call is still a jump. */
-__attribute__((optnone)) void luhip_entry_barrier(luhip_cpu_block *block) {
-  [[clang::musttail]] return luhip_cpu_rt->barrier(block);
+#define LUHIP_CLEAN_VECTORS
+#endif
+#if defined(__AVX512F__)
+#define LUHIP_MORE_REGISTERS                                                                                           \
+  , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27",        \
+      "xmm28", "xmm29", "xmm30", "xmm31", "k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"
+#else
+#define LUHIP_MORE_REGISTERS
+#endif
+#define LUHIP_REGISTERS                                                                                                \
+  "rbx", "rcx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5",  \
+      "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory",                  \
+      "cc" LUHIP_MORE_REGISTERS
+#define LUHIP_BLOCK_OFFSETS                                                                                            \
+  [current] LUHIP_OFFSET(luhip_cpu_block, current), [epoch] LUHIP_OFFSET(luhip_cpu_block, epoch),                      \
+      [arrived] LUHIP_OFFSET(luhip_cpu_block, arrived), [expected] LUHIP_OFFSET(luhip_cpu_block, expected),            \
+      [irregular] LUHIP_OFFSET(luhip_cpu_block, irregular), [fibers] LUHIP_OFFSET(luhip_cpu_block, fibers),            \
+      [wait] LUHIP_OFFSET(luhip_cpu_fiber, wait), [next] LUHIP_OFFSET(luhip_cpu_fiber, next)
+static_assert(sizeof(luhip_cpu_fiber) == 32 && __builtin_offsetof(luhip_cpu_fiber, context) == 0, "assembly knows this");
+#define LUHIP_FAST extern "C" __attribute__((naked, used, noinline, visibility("hidden")))
+
+/* From the fiber in rsi to that in rcx; a fiber's context begins with sp, bp and pc. `resumed` is where it goes on. */
+#define LUHIP_SWITCH(resumed)                                                                                          \
+  "movq %%rsp, (%%rsi)\n\tmovq %%rbp, 8(%%rsi)\n\tleaq " resumed "(%%rip), %%rax\n\tmovq %%rax, 16(%%rsi)\n\t"         \
+  "movq (%%rcx), %%rsp\n\tmovq 8(%%rcx), %%rbp\n\tjmpq *16(%%rcx)\n"
+/* Calls the runtime's entry, which needs an aligned stack. */
+#define LUHIP_SLOW(entry)                                                                                              \
+  "movq %%rsp, %%rbx\n\tandq $-16, %%rsp\n\tmovq luhip_cpu_rt(%%rip), %%rax\n\t" LUHIP_CLEAN_VECTORS                   \
+  "callq *%c[" entry "](%%rax)\n\tmovq %%rbx, %%rsp\n\tretq"
+
+LUHIP_FAST void luhip_fast_barrier() {
+  __asm__ volatile("cmpl $0, %c[irregular](%%rdi)\n\t"
+                   "jne 2f\n\t"
+                   "movl %c[arrived](%%rdi), %%eax\n\t"
+                   "incl %%eax\n\t"
+                   "cmpl %c[expected](%%rdi), %%eax\n\t"
+                   "je 2f\n\t"
+                   "movq %c[current](%%rdi), %%rsi\n\t"
+                   "movl %c[epoch](%%rdi), %%edx\n\t"
+                   "movzwl %c[next](%%rsi), %%ecx\n\t"
+                   "shll $5, %%ecx\n\t"
+                   "leaq %c[fibers](%%rdi, %%rcx), %%rcx\n\t"
+                   "movl %%edx, %c[wait](%%rsi)\n\t" /* first, as the next may be itself */
+                   "cmpl %%edx, %c[wait](%%rcx)\n\t"
+                   "jae 2f\n\t"
+                   "movl %%eax, %c[arrived](%%rdi)\n\t"
+                   "movq %%rcx, %c[current](%%rdi)\n\t"
+                   "movzwl %c[next](%%rcx), %%eax\n\t" /* whose turn is after that: its stack is needed soon */
+                   "shll $5, %%eax\n\t"
+                   "movq %c[fibers](%%rdi, %%rax), %%rax\n\t"
+                   "prefetcht0 (%%rax)\n\t"
+                   "prefetcht0 64(%%rax)\n\t" LUHIP_SWITCH("1f") "1:\n\t"
+                   "retq\n"
+                   "2:\n\t"
+                   "movq (%%rsp), %%rsi\n\t" LUHIP_SLOW("entry")::LUHIP_BLOCK_OFFSETS, [entry] LUHIP_OFFSET(luhip_cpu_rt, barrier));
 }
-__attribute__((optnone)) unsigned long long luhip_entry_vote(luhip_cpu_block *block, unsigned yes) {
-  [[clang::musttail]] return luhip_cpu_rt->vote(block, yes);
+
+LUHIP_FAST void luhip_fast_vote() {
+  __asm__ volatile("movq (%%rsp), %%rdx\n\t" LUHIP_SLOW("entry")::[entry] LUHIP_OFFSET(luhip_cpu_rt, vote));
 }
-__attribute__((optnone)) unsigned long long luhip_entry_warp(luhip_cpu_block *block, unsigned long long value,
-                                                             unsigned ask) {
-  [[clang::musttail]] return luhip_cpu_rt->warp(block, value, ask);
+
+LUHIP_FAST void luhip_fast_warp() {
+  __asm__ volatile("movq %c[current](%%rdi), %%r8\n\t"
+                   "movl %%r8d, %%ecx\n\t"
+                   "subl %%edi, %%ecx\n\t"
+                   "subl $%c[fibers], %%ecx\n\t"
+                   "shrl $5, %%ecx\n\t" /* ecx: the thread */
+                   "movl %%ecx, %%r10d\n\t"
+                   "andl $%c[lanes] - 1, %%r10d\n\t" /* r10: its lane */
+                   "movl %%ecx, %%r9d\n\t"
+                   "shrl $%c[shift], %%r9d\n\t"
+                   "imulq $%c[warp_bytes], %%r9, %%r9\n\t"
+                   "leaq %c[warps](%%rdi, %%r9), %%r9\n\t" /* r9: its warp */
+                   "movq (%%rsp), %%rax\n\t"
+                   "cmpq %%rax, %c[site](%%r9)\n\t"
+                   "jne 2f\n\t"
+                   "movq %c[waiting](%%r9), %%r11\n\t"
+                   "movq %c[live](%%r9), %%rbx\n\t"
+                   "testq %%r11, %%r11\n\t"
+                   "je 2f\n\t"               /* the first */
+                   "btsq %%r10, %%r11\n\t"   /* r11: who waits now */
+                   "movq %%r11, %%r12\n\t"
+                   "notq %%r12\n\t"
+                   "andq %%rbx, %%r12\n\t"
+                   "leal 1(%%r10), %%r13d\n\t"
+                   "cmpl $%c[lanes], %%r13d\n\t"
+                   "je 2f\n\t"
+                   "btq %%r13, %%r12\n\t"
+                   "jnc 2f\n\t"
+                   "incl %%ecx\n\t"
+                   "cmpl %c[next_start](%%rdi), %%ecx\n\t"
+                   "jae 2f\n\t"
+                   "movl %c[epoch](%%rdi), %%eax\n\t"
+                   "cmpl %%eax, 32 + %c[wait](%%r8)\n\t"
+                   "jae 2f\n\t"
+                   "movq %%rsi, %c[value](%%r9, %%r10, 8)\n\t"
+                   "movb %%dl, %c[ask](%%r9, %%r10)\n\t"
+                   "movq %%rsp, %c[frames](%%r9, %%r10, 8)\n\t"
+                   "movq %%r11, %c[waiting](%%r9)\n\t"
+                   "leaq 32(%%r8), %%rcx\n\t"
+                   "movq %%rcx, %c[current](%%rdi)\n\t"
+                   "movq 64(%%r8), %%rax\n\t" /* the stack that is needed after that */
+                   "prefetcht0 (%%rax)\n\t"
+                   "prefetcht0 64(%%rax)\n\t"
+                   "leaq %c[result](%%r9, %%r10, 8), %%rax\n\t"
+                   "pushq %%rax\n\t"
+                   "movq %%r8, %%rsi\n\t" LUHIP_SWITCH("1f") "1:\n\t"
+                   "popq %%rax\n\t"
+                   "movq (%%rax), %%rax\n\t"
+                   "retq\n"
+                   "2:\n\t"
+                   "movq (%%rsp), %%rcx\n\t"
+                   "movq %%rsp, %%r8\n\t" LUHIP_SLOW("entry")::LUHIP_BLOCK_OFFSETS,
+                   [next_start] LUHIP_OFFSET(luhip_cpu_block, next_start), [warps] LUHIP_OFFSET(luhip_cpu_block, warps),
+                   [warp_bytes] "i"(sizeof(luhip_cpu_warp)), [lanes] "i"(LUHIP_CPU_WARP),
+                   [shift] "i"(LUHIP_CPU_WARP == 64 ? 6 : 5), [live] LUHIP_OFFSET(luhip_cpu_warp, live),
+                   [waiting] LUHIP_OFFSET(luhip_cpu_warp, waiting), [site] LUHIP_OFFSET(luhip_cpu_warp, site),
+                   [ask] LUHIP_OFFSET(luhip_cpu_warp, ask), [value] LUHIP_OFFSET(luhip_cpu_warp, value),
+                   [result] LUHIP_OFFSET(luhip_cpu_warp, result), [frames] LUHIP_OFFSET(luhip_cpu_warp, frames),
+                   [entry] LUHIP_OFFSET(luhip_cpu_rt, warp));
+}
+
+static __forceinline__ void luhip_call_barrier(luhip_cpu_block *block) {
+  long a, d, si;
+  __asm__ volatile("callq luhip_fast_barrier"
+                                      : "+D"(block), "=S"(si), "=d"(d), "=a"(a)::LUHIP_REGISTERS);
+}
+static __forceinline__ unsigned long long luhip_call_vote(luhip_cpu_block *block, unsigned long yes) {
+  long d;
+  unsigned long long votes;
+  __asm__ volatile("callq luhip_fast_vote"
+                                      : "+D"(block), "+S"(yes), "=d"(d), "=a"(votes)::LUHIP_REGISTERS);
+  return votes;
+}
+static __forceinline__ unsigned long long luhip_call_warp(luhip_cpu_block *block, unsigned long long value,
+                                                          unsigned long ask) {
+  unsigned long long result;
+  __asm__ volatile("callq luhip_fast_warp"
+                                      : "+D"(block), "+S"(value), "+d"(ask), "=a"(result)::LUHIP_REGISTERS);
+  return result;
+}
+
+#else
+/* Other processors: functions that only ask the runtime. Not optimised, so that nobody finds out that they call nothing
+   convergent. */
+#define LUHIP_PLAIN extern "C" __attribute__((noinline, optnone, convergent, nomerge, used, visibility("hidden")))
+LUHIP_PLAIN void luhip_call_barrier(luhip_cpu_block *block) {
+  luhip_cpu_rt->barrier(block, __builtin_return_address(0));
+}
+LUHIP_PLAIN unsigned long long luhip_call_vote(luhip_cpu_block *block, unsigned yes) {
+  return luhip_cpu_rt->vote(block, yes, __builtin_return_address(0));
+}
+LUHIP_PLAIN unsigned long long luhip_call_warp(luhip_cpu_block *block, unsigned long long value, unsigned ask) {
+  return luhip_cpu_rt->warp(block, value, ask, __builtin_return_address(0), (char *)__builtin_frame_address(0));
 }
 #endif
 
@@ -133,11 +272,11 @@ struct luhip_blocking {
 
 static __forceinline__ void __syncthreads() {
   luhip_blocking here;
-  luhip_entry_barrier(luhip_block);
+  luhip_call_barrier(luhip_block);
 }
 static __forceinline__ unsigned long long luhip_vote(int yes) {
   luhip_blocking here;
-  return luhip_entry_vote(luhip_block, yes != 0);
+  return luhip_call_vote(luhip_block, yes != 0);
 }
 static __forceinline__ int __syncthreads_count(int yes) { return int(unsigned(luhip_vote(yes))); }
 static __forceinline__ int __syncthreads_or(int yes) { return unsigned(luhip_vote(yes)) != 0; }
@@ -157,7 +296,7 @@ static __forceinline__ void __threadfence_system() { __atomic_thread_fence(__ATO
 
 static __forceinline__ unsigned long long luhip_warp(unsigned long long value, unsigned ask) {
   luhip_blocking here;
-  return luhip_entry_warp(luhip_block, value, ask);
+  return luhip_call_warp(luhip_block, value, ask);
 }
 template <class T> static __forceinline__ T luhip_shuffle(T value, unsigned lane) {
   static_assert(sizeof(T) <= 8 && __is_trivially_copyable(T), "a shuffle moves values of at most 8 bytes");
@@ -325,17 +464,26 @@ template <class... A, void (*kernel)(A...)> struct luhip_wrapper<kernel> {
 static __thread char luhip_anchor;
 __attribute__((noinline, unused)) static void luhip_touch() { __asm__ volatile("" ::"r"(&luhip_anchor) : "memory"); }
 
+/* What the descriptor says, under names that no program's own macros have: LUHIP_EXPORT stands in its text. */
+template <auto kernel> struct luhip_described : luhip_wrapper<kernel> {
+  using luhip_base = luhip_wrapper<kernel>;
+  static constexpr unsigned luhip_nparams = sizeof(luhip_base::packed.params) / sizeof(luhip_cpu_param) - 1;
+  static constexpr unsigned luhip_bytes = luhip_base::packed.bytes, luhip_align = luhip_base::packed.align;
+  static constexpr const luhip_cpu_param *luhip_params = luhip_base::packed.params;
+  static constexpr auto luhip_run = luhip_base::run, luhip_trace = luhip_base::trace;
+};
+
 /* The descriptor of kernel i. Its symbol has this name in any namespace, named or not. */
-#define LUHIP_EXPORT(i, ...)                                                                                           \
-  extern "C" __attribute__((used, visibility("protected"))) const luhip_cpu_kernel luhip_kd_##i = {                    \
+#define LUHIP_EXPORT(luhip_i, ...)                                                                                     \
+  extern "C" __attribute__((__used__, __visibility__("protected"))) const luhip_cpu_kernel luhip_kd_##luhip_i = {      \
       LUHIP_CPU_ABI,                                                                                                   \
-      sizeof(luhip_wrapper<(__VA_ARGS__)>::packed.params) / sizeof(luhip_cpu_param) - 1,                               \
-      luhip_wrapper<(__VA_ARGS__)>::packed.bytes,                                                                      \
-      luhip_wrapper<(__VA_ARGS__)>::packed.align,                                                                      \
-      luhip_wrapper<(__VA_ARGS__)>::packed.params,                                                                     \
+      luhip_described<(__VA_ARGS__)>::luhip_nparams,                                                                   \
+      luhip_described<(__VA_ARGS__)>::luhip_bytes,                                                                     \
+      luhip_described<(__VA_ARGS__)>::luhip_align,                                                                     \
+      luhip_described<(__VA_ARGS__)>::luhip_params,                                                                    \
       (void (*)())(__VA_ARGS__),                                                                                       \
-      luhip_wrapper<(__VA_ARGS__)>::run,                                                                               \
-      luhip_wrapper<(__VA_ARGS__)>::trace,                                                                             \
+      luhip_described<(__VA_ARGS__)>::luhip_run,                                                                       \
+      luhip_described<(__VA_ARGS__)>::luhip_trace,                                                                     \
       luhip_touch};
 
 #endif
