@@ -176,6 +176,26 @@ static hip_error_t connect_runtime(hip_module_t module) {
   return hip_Success;
 }
 
+/* Tells the module where its thread-local block lies about its anchor: atomics on shared memory are not real ones
+   (luhip_atomics.h). A module without atomics has no such symbols. */
+static void connect_shared(hip_module_t module) {
+  const struct cpu_image *image = &module->image;
+  const Elf64_Sym *range = cpu_image_find(image, "luhip_cpu_rt_tls");
+  const Elf64_Sym *anchor = cpu_image_find(image, "luhip_tls_anchor");
+  size_t words[2];
+  if (!range || !anchor || ELF64_ST_TYPE(anchor->st_info) != STT_TLS || range->st_size != sizeof words ||
+      !(cpu_image_flags(image, range->st_value, range->st_size) & PF_W))
+    return;
+  for (size_t i = 0; i < image->nsegments; i++)
+    if (image->segments[i].p_type == PT_TLS) {
+      words[0] = anchor->st_value;
+      words[1] = image->segments[i].p_memsz;
+      pthread_mutex_lock(&list.lock);
+      memcpy((void *)(module->base + range->st_value), words, sizeof words);
+      pthread_mutex_unlock(&list.lock);
+    }
+}
+
 static void discard(hip_module_t module) {
   if (module->handle) dlclose(module->handle);
   if (module->mapped) munmap(module->mapped, module->mapped_bytes);
@@ -197,6 +217,7 @@ hip_error_t cpu_module_load(hip_module_t *out, const void *image, int device) {
   if (!rc) rc = load(module, fd);
   close(fd);
   if (!rc) rc = connect_runtime(module);
+  if (!rc) connect_shared(module);
   if (!rc) rc = find_functions(module);
   if (rc) {
     discard(module);
