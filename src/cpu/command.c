@@ -27,9 +27,11 @@ static void fill_rows(const struct command_fill *fill) {
   for (size_t row = 0; row < fill->height; row++) fill_row(fill, (char *)fill->to + row * fill->pitch);
 }
 
-static void launch(hip_stream_t stream, const struct cpu_launch *what) {
+void cpu_command_launch(hip_stream_t stream, const struct cpu_launch *what, uint64_t tag) {
   struct hip_fault fault;
-  if (cpu_exec_run(what, &fault)) cpu_device_add_fault(cpu_stream_device(stream), &fault);
+  if (!cpu_exec_run(what, &fault)) return;
+  fault.tag += tag;
+  cpu_device_add_fault(cpu_stream_device(stream), &fault);
 }
 
 void cpu_command_run(hip_stream_t stream, struct command *command) {
@@ -41,7 +43,7 @@ void cpu_command_run(hip_stream_t stream, struct command *command) {
     fill_rows(&command->fill);
     break;
   case COMMAND_LAUNCH:
-    launch(stream, &command->launch);
+    cpu_command_launch(stream, &command->launch, 0);
     break;
   case COMMAND_RECORD:
     cpu_event_reached(&command->record);
@@ -52,6 +54,10 @@ void cpu_command_run(hip_stream_t stream, struct command *command) {
     break;
   case COMMAND_CALLBACK:
     command->callback.function(stream, hip_Success, command->callback.user);
+    break;
+  case COMMAND_GRAPH:
+    cpu_graph_run(stream, &command->graph);
+    cpu_command_list_release(command->graph.list);
     break;
   }
 }

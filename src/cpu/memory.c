@@ -65,6 +65,7 @@ static void flatten(struct command_copy *copy) {
 }
 
 static hip_error_t copy_now(const struct command_copy *copy, hip_stream_t stream) {
+  if (cpu_stream_spoil_capture(stream)) return hip_ErrorStreamCaptureUnsupported;
   cpu_stream_wait(stream, cpu_stream_tail(stream));
   cpu_command_copy_rows(copy);
   return hip_Success;

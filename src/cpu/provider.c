@@ -16,6 +16,7 @@
 #include "cpu/device.h"
 #include "cpu/event.h"
 #include "cpu/exec.h"
+#include "cpu/graph.h"
 #include "cpu/memory.h"
 #include "cpu/module.h"
 #include "cpu/stream.h"
@@ -176,12 +177,14 @@ static hip_error_t stream_destroy(hip_stream_t stream) {
 
 static hip_error_t stream_synchronize(hip_stream_t stream) {
   if (!stream) return note(hip_ErrorInvalidHandle);
+  if (cpu_stream_spoil_capture(stream)) return note(hip_ErrorStreamCaptureUnsupported);
   cpu_stream_wait(stream, cpu_stream_tail(stream));
   return hip_Success;
 }
 
 static hip_error_t stream_query(hip_stream_t stream) {
   if (!stream) return note(hip_ErrorInvalidHandle);
+  if (cpu_stream_spoil_capture(stream)) return note(hip_ErrorStreamCaptureUnsupported);
   return cpu_stream_passed(stream, cpu_stream_tail(stream)) ? hip_Success : hip_ErrorNotReady;
 }
 
@@ -250,6 +253,55 @@ static hip_error_t func_get_attribute(int *value, hip_func_attribute_t attribute
 
 static hip_error_t occupancy(int *blocks, hip_function_t function, int block, size_t shared) {
   return note(cpu_function_occupancy(blocks, function, block, shared));
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------- */
+
+static hip_error_t stream_begin_capture(hip_stream_t stream, hip_stream_capture_mode_t mode) {
+  return note(cpu_graph_begin(stream, mode));
+}
+
+static hip_error_t stream_end_capture(hip_stream_t stream, hip_graph_t *graph) {
+  return note(cpu_graph_end(stream, graph));
+}
+
+static hip_error_t stream_is_capturing(hip_stream_t stream, hip_stream_capture_status_t *status) {
+  if (!status) return note(hip_ErrorInvalidValue);
+  if (!stream) return note(hip_ErrorInvalidHandle);
+  *status = cpu_stream_capture_status(stream);
+  return hip_Success;
+}
+
+static hip_error_t graph_instantiate(hip_graph_exec_t *exec, hip_graph_t graph, hip_graph_node_t *error_node, char *log,
+                                     size_t log_bytes) {
+  if (error_node) *error_node = NULL;
+  if (log && log_bytes) *log = '\0';
+  return note(cpu_graph_instantiate(exec, graph));
+}
+
+static hip_error_t graph_upload(hip_graph_exec_t exec, hip_stream_t stream) {
+  return note(exec && stream ? hip_Success : hip_ErrorInvalidValue);
+}
+
+static hip_error_t graph_launch(hip_graph_exec_t exec, hip_stream_t stream) {
+  return note(cpu_graph_launch(exec, stream));
+}
+
+static hip_error_t graph_get_nodes(hip_graph_t graph, hip_graph_node_t *nodes, size_t *count) {
+  return note(cpu_graph_nodes(graph, nodes, count));
+}
+
+static hip_error_t graph_destroy(hip_graph_t graph) {
+  return note(cpu_graph_destroy(graph));
+}
+
+static hip_error_t graph_exec_destroy(hip_graph_exec_t exec) {
+  return note(cpu_graph_exec_destroy(exec));
+}
+
+static hip_error_t graph_exec_update(hip_graph_exec_t exec, hip_graph_t graph, hip_graph_node_t *error_node,
+                                     hip_graph_exec_update_result_t *result) {
+  return note(cpu_graph_exec_update(exec, graph, error_node, result));
 }
 
 /* ---- ours -------------------------------------------------------------------------------------------------------- */
@@ -344,6 +396,16 @@ static const struct hip_api api = {
     .hipModuleLaunchKernel = module_launch_kernel,
     .hipFuncGetAttribute = func_get_attribute,
     .hipModuleOccupancyMaxActiveBlocksPerMultiprocessor = occupancy,
+    .hipStreamBeginCapture = stream_begin_capture,
+    .hipStreamEndCapture = stream_end_capture,
+    .hipStreamIsCapturing = stream_is_capturing,
+    .hipGraphInstantiate = graph_instantiate,
+    .hipGraphUpload = graph_upload,
+    .hipGraphLaunch = graph_launch,
+    .hipGraphGetNodes = graph_get_nodes,
+    .hipGraphDestroy = graph_destroy,
+    .hipGraphExecDestroy = graph_exec_destroy,
+    .hipGraphExecUpdate = graph_exec_update,
     .hipxDeviceArch = device_arch,
     .hipxToolchain = toolchain,
     .hipxCompile = compile,

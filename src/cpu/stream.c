@@ -35,6 +35,7 @@ struct hip_stream_impl {
   struct command *head, **tail;
   struct command *unused;
   _Atomic uint64_t enqueued, completed;
+  struct command_list *capture; /* what is committed goes there; NULL: it is done */
   bool busy;                 /* some thread is running a command */
   bool closing;              /* destroyed by the caller */
   bool has_thread, sleeping; /* sleeping: the thread must be woken */
@@ -86,7 +87,7 @@ static bool make_room(struct command *command, size_t payload) {
   return true;
 }
 
-static void command_free(struct command *command) {
+void cpu_command_free(struct command *command) {
   if (command->payload != command->inlined) free(command->payload);
   free(command);
 }
@@ -120,7 +121,7 @@ struct command *cpu_stream_command(hip_stream_t stream, enum command_kind kind, 
   pthread_mutex_unlock(&stream->lock);
   if (!command) command = command_new();
   if (command && !make_room(command, payload)) {
-    command_free(command);
+    cpu_command_free(command);
     return NULL;
   }
   if (command) command->kind = kind;
@@ -215,10 +216,65 @@ static bool must_wake(hip_stream_t stream) {
   return true;
 }
 
+/* ---- capturing ------------------------------------------------------------------------------------------------- */
+
+/* The lock is held. Marks and callbacks have no place in a list: they speak of one run. */
+static hip_error_t capture(hip_stream_t stream, struct command *command) {
+  struct command_list *noted = stream->capture;
+  if (command->kind > COMMAND_LAUNCH) {
+    noted->invalid = true;
+    command_keep(stream, command);
+    return hip_ErrorStreamCaptureUnsupported;
+  }
+  command->next = NULL;
+  *noted->tail = command;
+  noted->tail = &command->next;
+  noted->count++;
+  return hip_Success;
+}
+
+bool cpu_stream_begin_capture(hip_stream_t stream, struct command_list *noted) {
+  pthread_mutex_lock(&stream->lock);
+  bool begun = !stream->capture;
+  if (begun) stream->capture = noted;
+  pthread_mutex_unlock(&stream->lock);
+  return begun;
+}
+
+struct command_list *cpu_stream_end_capture(hip_stream_t stream) {
+  pthread_mutex_lock(&stream->lock);
+  struct command_list *noted = stream->capture;
+  stream->capture = NULL;
+  pthread_mutex_unlock(&stream->lock);
+  return noted;
+}
+
+hip_stream_capture_status_t cpu_stream_capture_status(hip_stream_t stream) {
+  hip_stream_capture_status_t status = hip_StreamCaptureStatusNone;
+  pthread_mutex_lock(&stream->lock);
+  if (stream->capture)
+    status = stream->capture->invalid ? hip_StreamCaptureStatusInvalidated : hip_StreamCaptureStatusActive;
+  pthread_mutex_unlock(&stream->lock);
+  return status;
+}
+
+bool cpu_stream_spoil_capture(hip_stream_t stream) {
+  pthread_mutex_lock(&stream->lock);
+  bool capturing = stream->capture;
+  if (capturing) stream->capture->invalid = true;
+  pthread_mutex_unlock(&stream->lock);
+  return capturing;
+}
+
 /* ---- enqueuing and waiting --------------------------------------------------------------------------------- */
 
 hip_error_t cpu_stream_commit(hip_stream_t stream, struct command *command, uint64_t *position) {
   pthread_mutex_lock(&stream->lock);
+  if (stream->capture) {
+    hip_error_t rc = capture(stream, command);
+    pthread_mutex_unlock(&stream->lock);
+    return rc;
+  }
   if (!stream->has_thread && !start_thread(stream)) {
     command_keep(stream, command);
     pthread_mutex_unlock(&stream->lock);
@@ -320,7 +376,7 @@ void cpu_stream_release(hip_stream_t stream) {
   while (stream->unused) {
     struct command *command = stream->unused;
     stream->unused = command->next;
-    command_free(command);
+    cpu_command_free(command);
   }
   pthread_mutex_destroy(&stream->lock);
   pthread_cond_destroy(&stream->wake);
@@ -353,6 +409,7 @@ hip_error_t cpu_stream_create(hip_stream_t *stream, unsigned flags, int device) 
 
 hip_error_t cpu_stream_destroy(hip_stream_t stream) {
   if (!stream) return hip_ErrorInvalidHandle;
+  cpu_command_list_release(cpu_stream_end_capture(stream));
   pthread_mutex_lock(&stream->lock);
   stream->closing = true;
   bool threaded = stream->has_thread;

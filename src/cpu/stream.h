@@ -9,7 +9,15 @@
 #include "cpu/exec.h"
 #include "hip/api.h"
 
-enum command_kind { COMMAND_COPY, COMMAND_FILL, COMMAND_LAUNCH, COMMAND_RECORD, COMMAND_WAIT, COMMAND_CALLBACK };
+enum command_kind {
+  COMMAND_COPY,
+  COMMAND_FILL,
+  COMMAND_LAUNCH,
+  COMMAND_RECORD,
+  COMMAND_WAIT,
+  COMMAND_CALLBACK,
+  COMMAND_GRAPH
+};
 
 struct command_copy { /* rows of `width` bytes */
   void *to;
@@ -39,6 +47,11 @@ struct command_callback {
   void *user;
 };
 
+struct command_graph {
+  struct command_list *list; /* a reference */
+  uint64_t tag;
+};
+
 enum { COMMAND_INLINE = 256 };
 
 /* One piece of work. The stream owns and reuses them. */
@@ -52,10 +65,19 @@ struct command {
     struct command_record record;
     struct command_wait wait;
     struct command_callback callback;
+    struct command_graph graph;
   };
   void *payload; /* bytes that travel with the command, 64-byte aligned: inlined, or from aligned_alloc */
   size_t capacity;
   _Alignas(64) unsigned char inlined[COMMAND_INLINE];
+};
+
+/* What a capture notes: commands that run again and again. Immutable once the capture has ended. */
+struct command_list {
+  int refs; /* atomic */
+  size_t count;
+  struct command *first, **tail;
+  bool invalid; /* something could not be noted */
 };
 
 /* A command with room for so many bytes of payload, not yet in the stream. May wait for room in a full stream. NULL:
@@ -65,6 +87,13 @@ struct command *cpu_stream_command(hip_stream_t stream, enum command_kind kind, 
 hip_error_t cpu_stream_commit(hip_stream_t stream, struct command *command, uint64_t *position);
 /* Gives back a command that is not to be committed. */
 void cpu_stream_drop(hip_stream_t stream, struct command *command);
+/* From now on what is committed goes to the end of the list, which the stream owns until the capture ends. False: it is
+   capturing already. */
+bool cpu_stream_begin_capture(hip_stream_t stream, struct command_list *noted);
+struct command_list *cpu_stream_end_capture(hip_stream_t stream); /* NULL when it is not capturing */
+hip_stream_capture_status_t cpu_stream_capture_status(hip_stream_t stream);
+/* For what cannot be part of a capture: true, and the capture is invalid, when the stream is capturing. */
+bool cpu_stream_spoil_capture(hip_stream_t stream);
 /* Waits until everything up to the position has run; runs it itself where nobody else does. */
 void cpu_stream_wait(hip_stream_t stream, uint64_t position);
 bool cpu_stream_passed(hip_stream_t stream, uint64_t position);
@@ -77,9 +106,16 @@ void cpu_streams_wait_all(int device);
 /* Commands of all streams that have not run yet. */
 size_t cpu_streams_pending(void);
 
+void cpu_command_free(struct command *command);
+
 /* command.c: does what a command says, on the calling thread. */
 void cpu_command_run(hip_stream_t stream, struct command *command);
+/* A kernel, under its own tag plus this one. */
+void cpu_command_launch(hip_stream_t stream, const struct cpu_launch *what, uint64_t tag);
 void cpu_command_copy_rows(const struct command_copy *copy);
+/* graph.c */
+void cpu_graph_run(hip_stream_t stream, const struct command_graph *graph);
+void cpu_command_list_release(struct command_list *list);
 /* event.c */
 void cpu_event_reached(const struct command_record *record);
 

@@ -128,6 +128,17 @@ struct hip_fault {
   REQUIRED(hipModuleLaunchKernel, (hip_function_t function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, hip_stream_t stream, void **params, void **extra)) /* enqueues; params copied before return; limits checked: hip_ErrorInvalidConfiguration */ \
   REQUIRED(hipFuncGetAttribute, (int *value, hip_func_attribute_t attribute, hip_function_t function)) \
   REQUIRED(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, (int *blocks, hip_function_t function, int block, size_t shared)) \
+  /* Graphs: all of them, but for hipGraphUpload, or none. */ \
+  OPTIONAL(hipStreamBeginCapture, (hip_stream_t stream, hip_stream_capture_mode_t mode))       /* work enqueued from now on is noted and does not run */ \
+  OPTIONAL(hipStreamEndCapture, (hip_stream_t stream, hip_graph_t *graph))                     /* hip_ErrorStreamCaptureInvalidated: something could not be captured; the stream works on */ \
+  OPTIONAL(hipStreamIsCapturing, (hip_stream_t stream, hip_stream_capture_status_t *status)) \
+  OPTIONAL(hipGraphInstantiate, (hip_graph_exec_t *exec, hip_graph_t graph, hip_graph_node_t *error_node, char *log, size_t log_bytes)) \
+  OPTIONAL(hipGraphUpload, (hip_graph_exec_t exec, hip_stream_t stream)) \
+  OPTIONAL(hipGraphLaunch, (hip_graph_exec_t exec, hip_stream_t stream))                       /* enqueues; faults carry the tag of the launching thread plus the one that the node was captured under */ \
+  OPTIONAL(hipGraphGetNodes, (hip_graph_t graph, hip_graph_node_t *nodes, size_t *count))      /* nodes NULL: only counts */ \
+  OPTIONAL(hipGraphDestroy, (hip_graph_t graph)) \
+  OPTIONAL(hipGraphExecDestroy, (hip_graph_exec_t exec))                                       /* legal while launches are pending */ \
+  OPTIONAL(hipGraphExecUpdate, (hip_graph_exec_t exec, hip_graph_t graph, hip_graph_node_t *error_node, hip_graph_exec_update_result_t *result)) /* for launches to come; hip_ErrorGraphExecUpdateFailure leaves it as it was */ \
   /* Ours. */ \
   REQUIRED(hipxDeviceArch, (char *arch, int len, hip_device_t device))       /* "gfx90a:sramecc+:xnack-", "sm_90", "x86-64-znver4/32" */ \
   REQUIRED(hipxToolchain, (char *identity, size_t len, hip_device_t device)) /* names the compiler for cache keys without starting it; hip_ErrorFileNotFound with the reason as text */ \

@@ -53,6 +53,7 @@
   X(ErrorNotSupported, 801)                                                                                            \
   X(ErrorStreamCaptureUnsupported, 900)                                                                                \
   X(ErrorStreamCaptureInvalidated, 901)                                                                                \
+  X(ErrorGraphExecUpdateFailure, 910)                                                                                  \
   X(ErrorUnknown, 999)
 
 typedef enum hip_error {
@@ -146,12 +147,54 @@ enum hip_flag {
 #undef X
 };
 
+/* X(name, value): how far a capture keeps others from the driver; `hip_<name>` here, `hip<name>` in HIP. */
+#define HIP_CAPTURE_MODES(X)                                                                                           \
+  X(StreamCaptureModeGlobal, 0)                                                                                        \
+  X(StreamCaptureModeThreadLocal, 1)                                                                                   \
+  X(StreamCaptureModeRelaxed, 2)
+
+typedef enum hip_stream_capture_mode {
+#define X(name, value) hip_##name = value,
+  HIP_CAPTURE_MODES(X)
+#undef X
+} hip_stream_capture_mode_t;
+
+#define HIP_CAPTURE_STATUSES(X)                                                                                        \
+  X(StreamCaptureStatusNone, 0)                                                                                        \
+  X(StreamCaptureStatusActive, 1)                                                                                      \
+  X(StreamCaptureStatusInvalidated, 2)
+
+typedef enum hip_stream_capture_status {
+#define X(name, value) hip_##name = value,
+  HIP_CAPTURE_STATUSES(X)
+#undef X
+} hip_stream_capture_status_t;
+
+/* X(name, value): why an instantiated graph cannot become another one. */
+#define HIP_GRAPH_UPDATES(X)                                                                                           \
+  X(GraphExecUpdateSuccess, 0)                                                                                         \
+  X(GraphExecUpdateError, 1)                                                                                           \
+  X(GraphExecUpdateErrorTopologyChanged, 2)                                                                            \
+  X(GraphExecUpdateErrorNodeTypeChanged, 3)                                                                            \
+  X(GraphExecUpdateErrorFunctionChanged, 4)                                                                            \
+  X(GraphExecUpdateErrorParametersChanged, 5)                                                                          \
+  X(GraphExecUpdateErrorNotSupported, 6)
+
+typedef enum hip_graph_exec_update_result {
+#define X(name, value) hip_##name = value,
+  HIP_GRAPH_UPDATES(X)
+#undef X
+} hip_graph_exec_update_result_t;
+
 typedef int hip_device_t;                      /* an ordinal */
 typedef void *hip_deviceptr_t;                 /* an address in device memory */
 typedef struct hip_stream_impl *hip_stream_t;  /* NULL is never used: the server owns every stream it uses */
 typedef struct hip_event_impl *hip_event_t;
 typedef struct hip_module_impl *hip_module_t;
 typedef struct hip_function_impl *hip_function_t;
+typedef struct hip_graph_impl *hip_graph_t;           /* what a capture gives: a template */
+typedef struct hip_graph_exec_impl *hip_graph_exec_t; /* what is made of it and can be launched */
+typedef struct hip_graph_node_impl *hip_graph_node_t;
 typedef void (*hip_stream_callback_t)(hip_stream_t stream, hip_error_t status, void *user);
 
 #endif
