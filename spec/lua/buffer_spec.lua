@@ -201,6 +201,22 @@ support.each_device(function(id)
     assert.same({ 2, 3 }, a:totable())
   end)
 
+  it("C5 a future's descriptor becomes readable when the read is done", function()
+    local readable = require("luhip.core").testing.readable
+    local x = dev:buffer("i32", 64, 0)
+    local add = dev:kernel 'extern "C" __global__ void add(int *x) { x[threadIdx.x] += 1; }'
+    local before = x:read_async()
+    before:wait()
+    assert.is_true(readable(before:fd(), 10000)) -- asked for late
+    add(1, 64)(x)
+    local f = x:read_async()
+    local fd = f:fd()
+    assert.equal(fd, f:fd())
+    assert.is_true(readable(fd, 10000))
+    assert.is_true(f:ready())
+    assert.equal(1, f:wait()[64])
+  end)
+
   it("several buffers are read and written at once", function()
     local x, y = dev:buffer("i32", 2), dev:buffer("f32", { 1, 2 })
     dev:write { { x, { 1, 2 } }, { y, luhip.array("f32", 2, { 3, 4 }) } }

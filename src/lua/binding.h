@@ -138,7 +138,7 @@ void lb_data_push(lua_State *L, const luhip_layout *layout, const void *data);
 /* What one Lua state keeps: in the registry, from the first luaopen to the end of lua_close. */
 struct lb_state {
   lua_State *main;
-  size_t soft_limit;          /* device and pinned bytes of the process beyond which this state collects */
+  size_t soft_limit;          /* bytes of buffers and arrays of the process beyond which this state collects */
   int scopes;                 /* with and dry_run calls that are running now */
   struct lb_parting *parting; /* devices collected but not closed yet */
   bool closed;

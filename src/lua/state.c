@@ -5,7 +5,7 @@
  * collected is therefore only put on a list here; it is closed by the next open or close of a device, or at the
  * end of lua_close, where this object's own finaliser runs last: it was marked for finalisation first.
  *
- * Memory.  A buffer of a gigabyte is a few dozen bytes to Lua's collector, so the bytes of all buffers and pinned
+ * Memory.  A buffer of a gigabyte is a few dozen bytes to Lua's collector, so the bytes of all buffers and host
  * arrays of the process are counted. When an allocation would take the count over this state's soft limit, the
  * state collects; if most of the memory turns out to be live, its limit grows, so that collections stay rare
  * however much is live. An allocation that fails for lack of memory is tried once more after a collection.

@@ -2,6 +2,7 @@
  * lua.c - for the specs of the binding: Lua states of their own, with an allocator that fails on command, one
  * after the other or each in a thread, and a look at the memory that the binding counts.
  */
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,7 +151,7 @@ static int testing_threads(lua_State *L) {
 
 /* ---- memory that the binding counts ---------------------------------------------------------------------------------------- */
 
-/* testing.charged() -> bytes of buffers and pinned arrays, over all states */
+/* testing.charged() -> bytes of buffers and host arrays, over all states */
 static int testing_charged(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)lb_charged());
   return 1;
@@ -161,6 +162,15 @@ static int testing_soft_limit(lua_State *L) {
   struct lb_state *state = lb_state(L);
   lua_pushinteger(L, (lua_Integer)state->soft_limit);
   if (!lua_isnoneornil(L, 1)) state->soft_limit = (size_t)luaL_checkinteger(L, 1);
+  return 1;
+}
+
+/* ---- descriptors ----------------------------------------------------------------------------------------------- */
+
+/* testing.readable(fd, ms) -> whether the descriptor became readable in that time */
+static int testing_readable(lua_State *L) {
+  struct pollfd poller = {.fd = (int)luaL_checkinteger(L, 1), .events = POLLIN};
+  lua_pushboolean(L, poll(&poller, 1, (int)luaL_checkinteger(L, 2)) == 1 && (poller.revents & POLLIN) != 0);
   return 1;
 }
 
@@ -178,8 +188,12 @@ static int testing_current(lua_State *L) {
 }
 
 void testing_open_lua(lua_State *L) {
-  static const luaL_Reg functions[] = {{"state", testing_state},           {"threads", testing_threads},
-                                       {"charged", testing_charged},       {"current", testing_current},
-                                       {"soft_limit", testing_soft_limit}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"state", testing_state},
+                                       {"threads", testing_threads},
+                                       {"charged", testing_charged},
+                                       {"current", testing_current},
+                                       {"readable", testing_readable},
+                                       {"soft_limit", testing_soft_limit},
+                                       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }
