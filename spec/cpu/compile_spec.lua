@@ -138,9 +138,9 @@ describe("compiling for the CPU device", function()
   end)
 
   it("K5 refuses options that write files, load plug-ins, or read options elsewhere", function()
-    local options = "-o -c -E -S -x @file file.cpp - -fplugin=x.so -fpass-plugin=x.so -Xclang -mllvm -Wl,-z -Wa,x "
-      .. "-Wp,-MD -MD -MF --config=x -fuse-ld=x -B. -save-temps -ftime-trace=x -fprofile-generate -fmodules -fsanitize=address "
-      .. "-m32 -nostdinc -l -L. -v -### -gsplit-dwarf"
+    local options = "-o -c -E -S -x @file file.cpp - -fplugin=x.so -fpass-plugin=x.so -Xclang -mllvm -Wl,-z "
+      .. "-Wa,x -Wp,-MD -MD -MF --config=x -fuse-ld=x -B. -save-temps -ftime-trace=x -fprofile-generate "
+      .. "-fmodules -fsanitize=address -m32 -nostdinc -l -L. -v -### -gsplit-dwarf"
     assert.is_false((testing.cpu_option_allowed ""))
     for option in options:gmatch "%S+" do
       local allowed, why = testing.cpu_option_allowed(option)
