@@ -229,7 +229,7 @@ support.each_device(function(id)
         [[
           local dev = require("luhip").open(...)
           local source = '#include "here.h"\n#include "there.h"\n__global__ void k(int *x) { *x = HERE + THERE; }'
-          local k = dev:kernel(source, "k", { include_dirs = { ".", "sub" } })
+          local k = dev:kernel(source, "k", { include_dirs = { "." }, flags = { "-isystem", "sub" } })
           local out = dev:buffer("i32", 1)
           k:launch({ grid = 1, block = 1 }, out)
           print(out:totable()[1])

@@ -168,32 +168,38 @@ static void tell_tail(struct diagnostic *diagnostic, const struct source *source
   set_place(diagnostic, source, 0, 0);
 }
 
+/* What a marker's own checks are about (prelude.c, and the compilers' words for a name of several functions). */
+static const char *marker_reason(const char *said) {
+  if (strstr(said, "a kernel must return void")) return "a kernel must return void";
+  if (strstr(said, "a kernel's parameters cannot be references")) return "a kernel's parameters cannot be references";
+  if (strstr(said, "overloaded function"))
+    return "several functions have this name; kernels cannot be overloaded, give each its own name";
+  return NULL;
+}
+
 static void tell_marker(struct diagnostic *diagnostic, const struct source *source, const struct wanted *wanted) {
   struct text text = {0};
-  const char *said = strstr(diagnostic->text, "a kernel");
+  const char *reason = marker_reason(diagnostic->text);
+  text_printf(&text, reason ? "kernel '%s': %s" : "after kernel '%s': %s", wanted->name,
+              reason ? reason : diagnostic->text);
   diagnostic->name = -wanted->column;
-  if (said && strstr(diagnostic->text, "static assertion"))
-    text_printf(&text, "kernel '%s': %s", wanted->name, said);
-  else if (strstr(diagnostic->text, "overload"))
-    text_printf(&text, "several functions are named '%s': kernels cannot be overloaded, give each its own name",
-                wanted->name);
-  else
-    text_printf(&text, "after kernel '%s': %s", wanted->name, diagnostic->text);
   set_text(diagnostic, &text);
   set_place(diagnostic, source, wanted->line, wanted->column);
 }
 
-/* On a line with markers: an error inside one, or a column to be moved back. */
+/* On a line with markers: an error inside one, or a column to be moved back. NVRTC tells no columns, so there the text
+   decides. */
 static void settle_column(struct diagnostic *diagnostic, const struct source *source) {
-  int shift = 0;
+  int shift = 0, column = diagnostic->column;
   for (size_t i = 0; i < source->nwanted; i++) {
     const struct wanted *wanted = &source->wanted[i];
-    if (!wanted->width || wanted->line != diagnostic->line || diagnostic->column < wanted->column) continue;
-    if (diagnostic->column < wanted->column + wanted->width) {
+    if (!wanted->width || wanted->line != diagnostic->line) continue;
+    bool inside = column >= wanted->column && column < wanted->column + wanted->width;
+    if (inside || (!column && marker_reason(diagnostic->text))) {
       tell_marker(diagnostic, source, wanted);
       return;
     }
-    shift += wanted->width;
+    if (column >= wanted->column) shift += wanted->width;
   }
   diagnostic->column -= shift;
 }

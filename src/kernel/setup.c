@@ -75,20 +75,34 @@ static luhip_status add_folder(struct setup *setup, const char *folder, luhip_er
   return strings_take(&setup->folders, file_absolute(folder)) ? LUHIP_OK : no_memory(error);
 }
 
+/* The other options that name a folder keep their place among the flags. */
+static size_t folder_flag(const char *flag) {
+  static const char *const names[] = {"-isystem", "-iquote", "-idirafter"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strncmp(flag, names[i], strlen(names[i])) == 0) return strlen(names[i]);
+  return 0;
+}
+
+static bool keep_flag(struct setup *setup, const char *flag, size_t length, const char *folder) {
+  if (!folder) return strings_take(&setup->flags, strdup(flag));
+  return strings_take(&setup->flags, strndup(flag, length)) && strings_take(&setup->flags, file_absolute(folder));
+}
+
 /* -DNAME, -DNAME=value, -D NAME... ; the same for -I. *i moves over a flag's own argument. */
 static luhip_status add_flag(struct setup *setup, const luhip_compile_options *options, size_t *i,
                              luhip_error **error) {
   const char *flag = options->flags[*i];
   bool define = strncmp(flag, "-D", 2) == 0, folder = strncmp(flag, "-I", 2) == 0;
-  if (!define && !folder) return strings_take(&setup->flags, strdup(flag)) ? LUHIP_OK : no_memory(error);
-  const char *value = flag + 2;
-  if (!*value) {
+  size_t length = define || folder ? 2 : folder_flag(flag);
+  const char *value = length ? flag + length : NULL;
+  if (value && !*value) {
     if (*i + 1 == options->nflags) return error_set(error, LUHIP_E_ARGUMENT, "flag '%s' lacks its argument", flag);
     value = options->flags[++*i];
   }
   if (folder) return add_folder(setup, value, error);
+  if (!define) return keep_flag(setup, flag, length, value) ? LUHIP_OK : no_memory(error);
   const char *equals = strchr(value, '=');
-  size_t length = equals ? (size_t)(equals - value) : strlen(value);
+  length = equals ? (size_t)(equals - value) : strlen(value);
   return add_definition(setup, value, length, equals ? equals + 1 : "1", error);
 }
 
