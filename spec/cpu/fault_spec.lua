@@ -188,6 +188,7 @@ support.each_device(function(id)
       os.execute("kill -SEGV " .. pid)
       for _ = 1, 1e9 do end
     ]]):format(id))
-    assert.equal(11, result.signal)
+    -- A sanitiser's handler is one that was there before: it reports and exits.
+    assert.truthy(support.sanitizer and result.stderr:find "SEGV" or result.signal == 11, result.stderr)
   end)
 end)

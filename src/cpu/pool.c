@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -110,9 +109,9 @@ static void *worker_main(void *argument) {
 static struct worker *make_worker(unsigned index) {
   struct worker *worker = pool.workers[index];
   if (!worker) {
-    size_t bytes = (sizeof *worker + 4095) & ~(size_t)4095;
-    worker = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (worker == MAP_FAILED) return NULL;
+    worker = aligned_alloc(64, (sizeof *worker + 63) & ~(size_t)63);
+    if (!worker) return NULL;
+    memset(worker, 0, sizeof *worker);
     worker->index = index;
     pool.workers[index] = worker;
   }
