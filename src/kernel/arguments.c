@@ -9,8 +9,9 @@
  *   bool       true and false only: 0 would be true in Lua and false in C
  *   vectors    as many numbers as there are lanes, or the bytes of the whole
  *   structs    exactly their bytes
- *   pointers   a contiguous buffer of the pointee's dtype, or null. void, char and unsigned char take any dtype; float2 and double2
- *              also c64 and c128; vectors and structs what divides into them; pointers i64 and u64 (addresses)
+ *   pointers   a contiguous buffer of the pointee's dtype, or null. void, char and unsigned char take any dtype;
+ *              float2 and double2 also c64 and c128; vectors and structs what divides into them; pointers i64 and
+ *              u64 (addresses)
  *
  * This is on the way of every launch: one switch per argument, and text is made only for errors.
  */
@@ -37,11 +38,12 @@ static enum fit get_integer(const luhip_arg *arg, bool is_wide, int64_t *value) 
     return FIT;
   }
   if (arg->tag != LUHIP_ARG_FLOAT) return NO_TYPE;
+  static const double two_to_63 = 9223372036854775808.0;
   double f = arg->f;
   if (!(f == trunc(f)) || isinf(f)) return NO_WHOLE;
-  if (f >= -0x1p63 && f < 0x1p63)
+  if (f >= -two_to_63 && f < two_to_63)
     *value = (int64_t)f;
-  else if (is_wide && f >= 0 && f < 0x1p64)
+  else if (is_wide && f >= 0 && f < 2 * two_to_63)
     *value = (int64_t)(uint64_t)f;
   else
     return NO_RANGE;
@@ -134,7 +136,7 @@ static enum fit put_scalar(enum signature_code code, const luhip_arg *arg, unsig
   }
 }
 
-/* ---- what errors say ---------------------------------------------------------------------------------------------- */
+/* ---- what errors say -------------------------------------------------------------------------------------------- */
 
 void kernel_describe_param(const struct kernel_signature *signature, unsigned param, char *text, size_t len) {
   const char *name = param < signature->nparams ? signature->params[param].shown.name : "";
@@ -294,7 +296,7 @@ static luhip_status refuse_count(const struct kernel_signature *signature, size_
   return status;
 }
 
-/* ---- values --------------------------------------------------------------------------------------------------------- */
+/* ---- values ----------------------------------------------------------------------------------------------------- */
 
 static luhip_status refuse_fit(const struct place *place, enum fit fit, const luhip_arg *arg) {
   return refuse(place, fit == NO_RANGE ? LUHIP_E_RANGE : LUHIP_E_TYPE, arg, NULL);
@@ -340,7 +342,7 @@ static luhip_status pack_value(const struct place *place, const struct kernel_pa
   return fit == FIT ? LUHIP_OK : refuse_fit(place, fit, arg);
 }
 
-/* ---- pointers --------------------------------------------------------------------------------------------------------- */
+/* ---- pointers --------------------------------------------------------------------------------------------------- */
 
 static bool dtype_fits(const struct kernel_param *param, luhip_dtype given) {
   luhip_dtype own;
@@ -391,7 +393,7 @@ static luhip_status check_buffer(const struct place *place, const struct kernel_
   return LUHIP_OK;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------------- */
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 /* The common case: a buffer of exactly the pointee's dtype. False: check_buffer decides. */
 static inline bool is_plain_fit(const struct kernel_param *param, const luhip_buffer *buffer) {

@@ -53,7 +53,7 @@ void luhip_compile_get_stats(luhip_compile_stats *stats) {
                                  .disk_rejects = atomic_load(&disk_rejects)};
 }
 
-/* ---- the table; all under the lock -------------------------------------------------------------------------- */
+/* ---- the table; all under the lock ------------------------------------------------------------------------------ */
 
 static struct slot **bucket_of(const uint8_t key[HASH_BYTES]) {
   return &buckets[key[0]];

@@ -1,9 +1,9 @@
 /*
  * compile.c - from source text to a kernel image: options, cache, markers, compiler, signatures.
  *
- * One compile is enough for nearly every source. Two things make it longer: macros that make whole kernels, for which the text is
- * scanned a second time after preprocessing, where the provider can; and kernels in files of include folders, which
- * are known only after the compiler named the files it read, and then take a second run.
+ * One compile is enough for nearly every source. Two things make it longer: macros that make whole kernels, for which
+ * the text is scanned a second time after preprocessing, where the provider can; and kernels in files of include
+ * folders, which are known only after the compiler named the files it read, and then take a second run.
  */
 #include "kernel/cache.h"
 #include "kernel/diagnose.h"
@@ -25,7 +25,7 @@ static luhip_status no_memory(luhip_error **error) {
   return error_set(error, LUHIP_E_MEMORY, "out of host memory");
 }
 
-/* ---- the provider's compiler ----------------------------------------------------------------------------------- */
+/* ---- the provider's compiler ------------------------------------------------------------------------------------ */
 
 static struct hip_compile_request base_request(const struct setup *setup, const char *text) {
   unsigned timeout = setup->options->timeout_ms;
@@ -207,11 +207,11 @@ static luhip_status make_image(const struct setup *setup, const struct source *s
   return status;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------- */
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 static luhip_status compile_source(const struct setup *setup, struct source *source, struct hip_compile_result *result,
                                    luhip_error **error) {
-  bool grown;
+  bool grown = false;
   luhip_status status = run_compiler(setup, source, result, error);
   if (status == LUHIP_OK) status = scan_files(source, result->dependencies, &grown, error);
   if (status != LUHIP_OK || !grown) return status;

@@ -128,7 +128,7 @@ void declarator_name(const struct lex_token *tokens, const struct declarator *d,
   for (size_t i = d->name; i < d->name_end; i++) declarator_add_word(name, tokens[i]);
 }
 
-/* ---- parameters ---------------------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------------------------- */
 
 static bool is_qualifier(struct lex_token token) {
   static const char *const words[] = {"const",

@@ -16,7 +16,7 @@ enum { ERROR, WARNING, NOTE, SEVERITIES };
 
 static const char *const severity_names[SEVERITIES] = {"error", "warning", "note"};
 
-/* ---- parsing --------------------------------------------------------------------------------------------------- */
+/* ---- parsing ---------------------------------------------------------------------------------------------------- */
 
 /* Where a line says its severity: the end of the location, and the begin of the text. */
 struct cut {
@@ -121,7 +121,7 @@ void diagnostics_free(struct diagnostics *diagnostics) {
   *diagnostics = (struct diagnostics){0};
 }
 
-/* ---- in the user's terms ------------------------------------------------------------------------------------------ */
+/* ---- in the user's terms ---------------------------------------------------------------------------------------- */
 
 static void set_text(struct diagnostic *diagnostic, struct text *text) {
   char *taken = text_take(text);
@@ -272,7 +272,7 @@ char *diagnose_clean_log(const struct source *source, const char *log) {
   return text_take(&text);
 }
 
-/* ---- the error ------------------------------------------------------------------------------------------------------ */
+/* ---- the error -------------------------------------------------------------------------------------------------- */
 
 static void add_headline(struct text *text, const struct diagnostics *all, const struct setup *setup, const char *log) {
   const struct diagnostic *first = NULL;

@@ -17,7 +17,7 @@ static const char magic[8] = {'l', 'u', 'h', 'i', 'p', 'k', 'c', '\n'};
 
 enum { KEY_AT = 16, CHECKSUM_AT = KEY_AT + HASH_BYTES, BODY_AT = CHECKSUM_AT + HASH_BYTES };
 
-/* ---- writing ------------------------------------------------------------------------------------------------ */
+/* ---- writing ---------------------------------------------------------------------------------------------------- */
 
 static void put_number(struct text *out, uint64_t number) {
   text_append(out, (const char *)&number, sizeof number);
@@ -77,7 +77,7 @@ bool entry_encode(const uint8_t key[HASH_BYTES], const struct kernel_image *imag
   return true;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------- */
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 struct reader {
   const char *at, *end;

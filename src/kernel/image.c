@@ -47,7 +47,7 @@ struct kernel_signature *image_add(struct kernel_image *image) {
   return &image->kernels[n];
 }
 
-/* ---- look-up ----------------------------------------------------------------------------------------------- */
+/* ---- look-up ---------------------------------------------------------------------------------------------------- */
 
 void image_list(const struct kernel_image *image, struct text *text) {
   for (size_t i = 0; i < image->nkernels; i++) text_printf(text, "%s%s", i ? ", " : "", image->kernels[i].name);
@@ -86,7 +86,7 @@ luhip_status kernel_image_find(const struct kernel_image *image, const char *nam
   return not_found(image, name, error);
 }
 
-/* ---- access -------------------------------------------------------------------------------------------------- */
+/* ---- access ----------------------------------------------------------------------------------------------------- */
 
 static char *copy_string(const char *string) {
   return strdup(string ? string : "");

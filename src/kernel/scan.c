@@ -92,7 +92,7 @@ static void arena_free(struct scanner *s) {
   }
 }
 
-/* ---- kernels and the words that make one ---------------------------------------------------------------- */
+/* ---- kernels and the words that make one ------------------------------------------------------------------------ */
 
 static const struct alias *find_alias(const struct scanner *s, struct lex_token word) {
   for (size_t i = 0; i < s->naliases; i++)
@@ -246,7 +246,7 @@ static void open_brace(struct scanner *s) {
   free(tokens);
 }
 
-/* ---- tokens ------------------------------------------------------------------------------------------------ */
+/* ---- tokens ----------------------------------------------------------------------------------------------------- */
 
 static void statement_add(struct scanner *s, struct lex_token token) {
   struct statement_token *node = arena_get(s, sizeof *node);
@@ -282,7 +282,7 @@ static void take_in_body(struct scanner *s, struct lex_token token) {
     s->scan->hidden = true;
 }
 
-/* ---- directives -------------------------------------------------------------------------------------------- */
+/* ---- directives ------------------------------------------------------------------------------------------------- */
 
 static bool is_skipping(const struct scanner *s) {
   return s->nconditionals && s->conditionals[s->nconditionals - 1].skipping;
@@ -357,7 +357,7 @@ static void take_directive(struct scanner *s, struct lex_token directive) {
     directive_define(s, &lexer);
 }
 
-/* ---- the pass ---------------------------------------------------------------------------------------------- */
+/* ---- the pass --------------------------------------------------------------------------------------------------- */
 
 static void finish(struct scanner *s) {
   /* An unfinished statement or body with __global__ in it was not understood. */

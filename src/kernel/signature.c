@@ -83,7 +83,7 @@ enum signature_state signature_read(const void *code, size_t bytes, size_t index
   return SIGNATURE_GOOD;
 }
 
-/* ---- names and texts --------------------------------------------------------------------------------------- */
+/* ---- names and texts -------------------------------------------------------------------------------------------- */
 
 static const char *code_text(enum signature_code code) {
   static const char *const texts[] = {

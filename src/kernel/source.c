@@ -21,7 +21,7 @@ static luhip_status no_memory(luhip_error **error) {
   return error_set(error, LUHIP_E_MEMORY, "out of host memory");
 }
 
-/* ---- what is wanted ------------------------------------------------------------------------------------------ */
+/* ---- what is wanted --------------------------------------------------------------------------------------------- */
 
 static struct wanted *add_wanted(struct source *source) {
   size_t n = source->nwanted;
@@ -166,7 +166,7 @@ char *source_templates(const struct source *source) {
   return text_take(&text);
 }
 
-/* ---- text ---------------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------------------------- */
 
 static void add_line_directive(struct text *text, const char *file) {
   text_add(text, "#line 1 \"");
