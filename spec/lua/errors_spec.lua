@@ -119,7 +119,7 @@ support.each_device(function(id)
           if debug.getinfo(fn, "S").what == "C" then
             fails("type", function()
               fn(wrong)
-            end, method == "close" and "device:" or method, name)
+            end, fn == core.methods.device.close and "device:" or method, name)
           end
         end
       end
