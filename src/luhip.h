@@ -220,6 +220,9 @@ LUHIP_API luhip_status luhip_device_memory_cleanup(luhip_device *device, luhip_e
 LUHIP_API luhip_status luhip_stream_new(luhip_device *device, luhip_stream **stream, luhip_error **error);
 LUHIP_API luhip_stream *luhip_stream_retain(luhip_stream *stream);
 LUHIP_API void luhip_stream_release(luhip_stream *stream); /* never waits; pending work still runs */
+/* Ends the use of the stream by everybody: later calls on it answer LUHIP_E_FREED, pending work still runs.
+   Idempotent; the default stream stays. */
+LUHIP_API void luhip_stream_free(luhip_stream *stream);
 LUHIP_API uint64_t luhip_stream_id(luhip_stream *stream);  /* process-unique */
 LUHIP_API luhip_status luhip_stream_sync(luhip_stream *stream, const luhip_wait *wait, luhip_error **error);
 LUHIP_API luhip_status luhip_stream_query(luhip_stream *stream, bool *done, luhip_error **error);

@@ -32,12 +32,19 @@ static struct lb_stream *new_stream(lua_State *L, int idx, struct lb_device *own
   return stream;
 }
 
-static int stream_free(lua_State *L) {
+static int stream_release(lua_State *L) {
   struct lb_stream *stream = lb_check(L, 1, LB_STREAM);
   luhip_stream *native = stream->stream;
   stream->stream = NULL;
   luhip_stream_release(native);
   return 0;
+}
+
+/* For every object of the stream; collecting one of them is not the end of the stream. */
+static int stream_free(lua_State *L) {
+  struct lb_stream *stream = lb_check(L, 1, LB_STREAM);
+  if (stream->stream) luhip_stream_free(stream->stream);
+  return stream_release(L);
 }
 
 static int event_free(lua_State *L) {
@@ -225,7 +232,7 @@ void lb_open_stream(lua_State *L) {
   static const luaL_Reg meta[] = {{"__tostring", stream_tostring},
                                   {"__eq", stream_eq},
                                   {"__close", stream_free},
-                                  {"__gc", stream_free},
+                                  {"__gc", stream_release},
                                   {NULL, NULL}};
   lb_class_register(L, LB_STREAM, &(struct lb_class_functions){methods, fields, meta});
 }

@@ -75,6 +75,11 @@ void pinned_give(struct pinned *pinned, struct pinned_block *block) {
   pinned->cached += block->bytes;
 }
 
+void pinned_adopt(struct pinned *pinned, struct pinned_block *block) {
+  pinned->reserved += block->bytes;
+  pinned_give(pinned, block);
+}
+
 void pinned_leave(struct pinned *pinned, const struct pinned_block *block) {
   pinned->reserved -= block->bytes;
 }

@@ -33,6 +33,8 @@ struct pinned {
 struct pinned_block *pinned_take(struct pinned *pinned, size_t bytes, marks_passed passed, void *user,
                                  struct pinned_block **trash);
 void pinned_give(struct pinned *pinned, struct pinned_block *block);
+/* A block that was never this cache's becomes so. */
+void pinned_adopt(struct pinned *pinned, struct pinned_block *block);
 /* A block leaves for good: it will be freed, or it outlives the device. */
 void pinned_leave(struct pinned *pinned, const struct pinned_block *block);
 /* Takes cached blocks out: all (passed NULL), or the idle ones. Linked by next. */

@@ -98,11 +98,23 @@ luhip_status luhip_array_new_staging(luhip_device *device, luhip_dtype dtype, in
 
 /* ---- release ------------------------------------------------------------------------------------------------- */
 
-static void free_block(const luhip_device *device, struct pinned_block *block) {
-  device->api->hipSetDevice(device->ordinal);
-  device->api->hipHostFree(block->data); /* after the device's close: nobody is left to hear of an error */
-  marks_free(&block->marks);
-  free(block);
+/* A block whose device was closed. Freeing it could wait for the work of a server opened since on the same device,
+   so that one takes it over; only where there is none the driver gets it. */
+static void dispose(const luhip_device *closed, struct pinned_block *block) {
+  luhip_device *device = device_successor(closed);
+  bool taken = false;
+  if (device && device != closed && device_enter_quietly(device)) {
+    taken = __atomic_load_n(&device->state, __ATOMIC_RELAXED) != DEVICE_CLOSED;
+    if (taken) {
+      marks_free(&block->marks); /* they were places in the closed server's streams */
+      pinned_adopt(&device->pinned, block);
+    }
+    device_leave_quietly(device);
+  }
+  if (device) device_release(device);
+  if (taken) return;
+  closed->api->hipSetDevice(closed->ordinal);
+  pinned_free_list(closed->api, block);
 }
 
 /* With the lock of the array's device, if it has one. */
@@ -111,7 +123,7 @@ static void destroy(luhip_array *array) {
   if (!device) {
     free(array->data);
   } else if (array->orphan) {
-    free_block(device, array->block);
+    dispose(device, array->block);
   } else {
     list_remove(array);
     device->pinned_in_use -= array->layout.bytes;
@@ -145,7 +157,7 @@ void luhip_array_release(luhip_array *array) {
   }
   if (!device_enter_quietly(device)) return; /* a child process: the memory is its parent's */
   destroy(array);
-  device_leave(device);
+  device_leave_quietly(device);
   device_release(device);
 }
 

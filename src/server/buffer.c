@@ -105,7 +105,7 @@ static void detach(luhip_buffer *buffer) {
   luhip_program *program = allocation ? allocation->program : NULL;
   if (allocation) allocation_unref(allocation);
   if (program) program_release_locked(program);
-  device_leave(buffer->device);
+  device_leave_quietly(buffer->device);
 }
 
 void luhip_buffer_free(luhip_buffer *buffer) {

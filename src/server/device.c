@@ -113,6 +113,10 @@ void device_leave(luhip_device *device) {
   pthread_mutex_unlock(&device->lock);
 }
 
+void device_leave_quietly(luhip_device *device) {
+  pthread_mutex_unlock(&device->lock);
+}
+
 void device_drop(luhip_device *device) {
   device->dropped++;
   pthread_mutex_unlock(&device->lock);
@@ -228,17 +232,25 @@ static luhip_status check_options(const luhip_device *device, const luhip_open_o
   return LUHIP_OK;
 }
 
-static luhip_device *registry_find(const struct device_name *name) {
+static luhip_device *registry_find(const struct hip_provider *provider, int ordinal) {
   for (luhip_device *device = registry.first; device; device = device->next) {
-    if (device->provider == name->provider && device->ordinal == name->ordinal) return device;
+    if (device->provider == provider && device->ordinal == ordinal) return device;
   }
   return NULL;
+}
+
+luhip_device *device_successor(const luhip_device *closed) {
+  pthread_mutex_lock(&registry.lock);
+  luhip_device *device = registry_find(closed->provider, closed->ordinal);
+  if (device) device_retain(device);
+  pthread_mutex_unlock(&registry.lock);
+  return device;
 }
 
 static luhip_status open_locked(const struct device_name *name, const luhip_open_options *options, luhip_device **out,
                                 luhip_error **error) {
   luhip_device *device;
-  while ((device = registry_find(name)) && !device->users)
+  while ((device = registry_find(name->provider, name->ordinal)) && !device->users)
     pthread_cond_wait(&registry.changed, &registry.lock); /* it is being closed */
   if (device) {
     luhip_status status = check_options(device, options, error);

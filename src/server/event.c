@@ -86,7 +86,7 @@ void luhip_event_release(luhip_event *event) {
     list_remove(event);
     give_event(device, event->event);
   }
-  device_leave(device);
+  device_leave_quietly(device);
   free(event);
   device_release(device);
 }

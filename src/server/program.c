@@ -216,7 +216,7 @@ void luhip_program_release(luhip_program *program) {
   luhip_device *device = device_retain(program->device);
   if (device_enter_quietly(device)) {
     program_died(program);
-    device_leave(device);
+    device_leave_quietly(device);
   }
   device_release(device);
 }

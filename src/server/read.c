@@ -174,7 +174,7 @@ void luhip_future_release(luhip_future *future) {
   luhip_device *device = future->device;
   if (!device_enter_quietly(device)) return; /* a child process */
   destroy(future);
-  device_leave(device);
+  device_leave_quietly(device);
   device_release(device);
 }
 

@@ -85,6 +85,10 @@ luhip_status device_enter(luhip_device *device, luhip_error **error);
 /* The same for clean-up: false means that nothing of the device may be touched any more (closed or forked). */
 bool device_enter_quietly(luhip_device *device);
 void device_leave(luhip_device *device);
+/* The same for a finaliser: what is to be given back to the driver, which may wait, is left to the next who leaves. */
+void device_leave_quietly(luhip_device *device);
+/* The server that is open now for the same device as a closed one, retained; NULL when there is none. */
+luhip_device *device_successor(const luhip_device *closed);
 void device_drop(luhip_device *device);
 void device_retake(luhip_device *device);
 luhip_device *device_retain(luhip_device *device);

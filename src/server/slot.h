@@ -39,7 +39,7 @@ struct luhip_stream {
   int refs; /* atomic */
   uint64_t id;
   struct luhip_device *device; /* retained */
-  uint32_t slot;               /* SLOTS once the device was closed */
+  uint32_t slot;               /* SLOTS once it was freed, or the device closed */
 };
 
 /* The slot to use for a stream argument: NULL is the default stream. E_ARGUMENT when it is another device's. */

@@ -1,7 +1,7 @@
 /*
  * stream.c - making, freeing and waiting for streams (B1, B4, B5).
  *
- * A handle occupies a slot. Releasing it leaves the slot with its driver stream: what is pending runs on, marks
+ * A handle occupies a slot. Freeing it, or releasing the last reference, leaves the slot with its driver stream: what is pending runs on, marks
  * that name the slot stay true, and the driver stream is destroyed when its work has passed, or taken over by the
  * next stream made. Nothing here waits but sync.
  */
@@ -94,6 +94,13 @@ static void leave_slot(luhip_stream *stream) {
   if (stream->slot >= SLOTS) return;
   stream->device->slots[stream->slot].owner = NULL;
   if (stream->slot != DEFAULT_SLOT) stream->device->live_streams--;
+  stream->slot = SLOTS;
+}
+
+void luhip_stream_free(luhip_stream *stream) {
+  if (!device_enter_quietly(stream->device)) return;
+  if (stream->slot != DEFAULT_SLOT) leave_slot(stream);
+  device_leave_quietly(stream->device);
 }
 
 void luhip_stream_release(luhip_stream *stream) {
@@ -101,7 +108,7 @@ void luhip_stream_release(luhip_stream *stream) {
   luhip_device *device = stream->device;
   if (!device_enter_quietly(device)) return;
   leave_slot(stream);
-  device_leave(device);
+  device_leave_quietly(device);
   free(stream);
   device_release(device);
 }
