@@ -396,6 +396,12 @@ static __forceinline__ void luhip_enter(luhip_cpu_block *block) {
   blockIdx.x = block->index[0], blockIdx.y = block->index[1], blockIdx.z = block->index[2];
 }
 
+#if defined(__clang__)
+#define LUHIP_VECTORISE _Pragma("clang loop vectorize(enable) interleave_count(1)")
+#else
+#define LUHIP_VECTORISE
+#endif
+
 template <auto kernel> struct luhip_wrapper;
 template <class... A, void (*kernel)(A...)> struct luhip_wrapper<kernel> {
   /* Each argument is copied once, before the loop: in memory that a kernel might write it could not stay in a register. */
@@ -406,6 +412,9 @@ template <class... A, void (*kernel)(A...)> struct luhip_wrapper<kernel> {
     if (start) x = start % nx, y = start / nx % ny, z = start / nx / ny;
     for (; z < nz; z++, y = 0) {
       for (; y < ny; y++, x = 0) {
+        /* Asked for, so that rows of 16 threads are vectorised too: by itself the compiler leaves a loop that needs
+           checks for overlap as it is below 24 rounds. Not interleaved, as that would ask for four times the threads. */
+        LUHIP_VECTORISE
         for (; x < nx; x++) {
           threadIdx.x = x, threadIdx.y = y, threadIdx.z = z;
           [[clang::always_inline]] kernel(arguments...);
