@@ -65,7 +65,6 @@ void *lb_test(lua_State *L, int idx, enum lb_class which);
 void *lb_check(lua_State *L, int idx, enum lb_class which);
 void lb_push_metatable(lua_State *L, enum lb_class which);
 void lb_push_methods(lua_State *L, enum lb_class which);
-const char *lb_class_name(enum lb_class which); /* "luhip.buffer" */
 /* What a value is, for messages: "luhip.buffer", "number", "nil". Static, or anchored by the value. */
 const char *lb_type_name(lua_State *L, int idx);
 
@@ -125,10 +124,9 @@ bool lb_is_complex(luhip_dtype dtype);
 void lb_data_shape(lua_State *L, int idx, luhip_layout *layout);
 /* How many times `inner` elements the data at idx holds, or -1 where it has no count of its own (number, function). */
 lua_Integer lb_data_count(lua_State *L, int idx, luhip_dtype dtype, const luhip_layout *inner);
-/* Converts a table (nested or flat), function(i), number or boolean at idx into layout->count packed elements. May run Lua. */
-void lb_data_pack(lua_State *L, int idx, const luhip_layout *layout, void *out);
 /* Prepares data of any kind as the source of a write to something of this layout: pushes what owns the bytes, fills
-   data, bytes and array. device may be NULL (closed is an error). May run Lua. */
+   data, bytes and array. What has to be converted goes into pinned memory where a device is given and can.
+   A function as data runs here. */
 void lb_data_source(lua_State *L, int idx, struct lb_device *device, const luhip_layout *layout, luhip_source *source);
 /* Pushes the elements as tables nested by shape. */
 void lb_data_push(lua_State *L, const luhip_layout *layout, const void *data);

@@ -20,10 +20,6 @@ static const char *const class_names[LB_CLASS_COUNT] = {
 /* Registry keys: the address of [class][0] is the metatable's, of [class][1] the method table's. */
 static const char keys[LB_CLASS_COUNT][2];
 
-const char *lb_class_name(enum lb_class which) {
-  return class_names[which];
-}
-
 void lb_push_metatable(lua_State *L, enum lb_class which) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &keys[which][0]);
 }

@@ -140,7 +140,7 @@ int luaopen_luhip(lua_State *L) {
   lua_pushliteral(L, "luhip");
   lua_getfield(L, -3, "path");
   lua_call(L, 2, 2);
-  if (lua_isnil(L, -2)) return luaL_error(L, "luhip's Lua files are not on package.path:%s", lua_tostring(L, -1));
+  if (lua_isnil(L, -2)) return luaL_error(L, "luhip's Lua files are not on package.path:\n\t%s", lua_tostring(L, -1));
   lua_pop(L, 1);
   const char *file = lua_tostring(L, -1);
   if (luaL_loadfile(L, file) != LUA_OK) return lua_error(L);

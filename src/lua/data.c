@@ -147,7 +147,7 @@ static void pack_value(lua_State *L, int idx, const luhip_layout *layout, unsign
   for (size_t i = 0; i < layout->count; i++) memcpy(out + i * size, element, size);
 }
 
-void lb_data_pack(lua_State *L, int idx, const luhip_layout *layout, void *out) {
+static void pack_data(lua_State *L, int idx, const luhip_layout *layout, void *out) {
   switch (lua_type(L, idx)) {
   case LUA_TTABLE:
     pack_table(L, idx, layout, out);
@@ -261,7 +261,7 @@ void lb_data_source(lua_State *L, int idx, struct lb_device *device, const luhip
     luhip_layout packed = *layout;
     lb_layout_pack(&packed);
     luhip_array *array = lb_push_array(L, device, &packed)->array;
-    lb_data_pack(L, idx, &packed, luhip_array_data(array));
+    pack_data(L, idx, &packed, luhip_array_data(array));
     *source = (luhip_source){NULL, luhip_array_data(array), packed.bytes, array};
   }
 }
