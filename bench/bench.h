@@ -41,7 +41,7 @@ enum bench_algorithm {
 };
 
 static const float bench_factor = 0.25f;                                   /* axpy's a */
-enum { BENCH_HISTOGRAM_CHUNK = 1 << 14, BENCH_REDUCTION_CHUNK = 1 << 14 }; /* elements of one block */
+enum { BENCH_HISTOGRAM_CHUNK = 1 << 14, BENCH_REDUCTION_CHUNK = 1 << 16 }; /* elements of one block */
 
 struct bench_problem {
   enum bench_algorithm algorithm;

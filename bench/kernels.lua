@@ -9,7 +9,7 @@ local luhip = require "luhip"
 
 local SAMPLES = 5
 local FACTOR = 0.25 -- axpy's a
-local CHUNK = 1 << 14 -- elements of one block: histogram, reduction
+local HISTOGRAM_CHUNK, REDUCTION_CHUNK = 1 << 14, 1 << 16 -- elements of one block
 
 local dev = luhip.open(os.getenv "LUHIP_DEVICE" or "cpu:0")
 
@@ -166,7 +166,7 @@ function algorithms.histogram(n)
   make_bytes:launch({ grid = luhip.cdiv(n, 256), block = 256 }, data, n)
   return {
     launch = function()
-      k:launch({ grid = luhip.cdiv(n, CHUNK), block = 256 }, data, bins, n, CHUNK)
+      k:launch({ grid = luhip.cdiv(n, HISTOGRAM_CHUNK), block = 256 }, data, bins, n, HISTOGRAM_CHUNK)
     end,
     reset = function()
       bins:fill(0)
@@ -193,11 +193,11 @@ function algorithms.histogram(n)
 end
 
 function algorithms.reduction(n)
-  local blocks = luhip.cdiv(n, CHUNK)
+  local blocks = luhip.cdiv(n, REDUCTION_CHUNK)
   local k, x, sums = kernel "reduction", floats(n, 0), dev:buffer("f32", blocks)
   return {
     launch = function()
-      k:launch({ grid = blocks, block = 256 }, x, sums, n, CHUNK)
+      k:launch({ grid = blocks, block = 256 }, x, sums, n, REDUCTION_CHUNK)
     end,
     check = function()
       local out, sum, wanted = sums:read(), 0, 0
