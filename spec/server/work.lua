@@ -37,7 +37,7 @@ extern "C" __global__ void wild(LUHIP_OUT float *x, int n, long long by) {
   if (i < n) x[i + by] = 1;
 }
 // Waits until a word that no argument declares is set; `x` says who has to wait with it.
-extern "C" __global__ void hold(float *x, unsigned long long flag) {
+extern "C" __global__ void hold(void *x, unsigned long long flag) {
   volatile int *word = (volatile int *)flag;
   if (threadIdx.x == 0 && blockIdx.x == 0)
     while (*word == 0) {

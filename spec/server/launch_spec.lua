@@ -1,0 +1,237 @@
+-- D. Launch: the exact order.
+
+local support = require "spec.support"
+local work = require "spec.server.work"
+
+local N = 256
+
+support.each_device(function(id)
+  local dev, k
+
+  before_each(function()
+    dev = support.open(id)
+    k = work.kernels(dev)
+  end)
+
+  -- A buffer whose bytes carry a failure: a launch that could not have memory for its other argument.
+  local function stale(n)
+    local x, big = dev:buffer("f32", n or N, 0), dev:buffer("f32", 1 << 38)
+    k.copy:launch({ grid = 1, block = 1 }, big, x, 1)
+    assert.is_nil((x:check()))
+    return x
+  end
+
+  it("D1 a kernel that does not exist lists those that do", function()
+    support.assert_error_kind("not_found", function()
+      k.program:kernel "axpy"
+    end, "axpy", "accumulate", "nothing")
+  end)
+
+  it("D3 the geometry is held against the device's limits, by name, given and allowed", function()
+    local x = dev:buffer("f32", N, 1)
+    for _, case in ipairs {
+      { { grid = -1, block = 1 }, "grid x", "-1" },
+      { { grid = { 1, dev.max_grid[2] + 1 }, block = 1 }, "grid y", tostring(dev.max_grid[2] + 1), tostring(dev.max_grid[2]) },
+      { { grid = 1 << 40, block = 1 }, "grid x", tostring(1 << 40), tostring(dev.max_grid[1]) },
+      { { grid = 1, block = 0 }, "block x", "0", tostring(dev.max_block[1]) },
+      { { grid = 1, block = -3 }, "block x", "-3" },
+      { { grid = 1, block = { 1, 1, dev.max_block[3] + 1 } }, "block z", tostring(dev.max_block[3]) },
+      { { grid = 1, block = { dev.max_threads, 2 } }, tostring(dev.max_threads * 2), tostring(dev.max_threads) },
+      { { grid = 1, block = 1, shared = dev.shared_bytes + 1 }, "shared", tostring(dev.shared_bytes + 1), tostring(dev.shared_bytes) },
+      { { grid = 1, block = 1, shared = -1 }, "shared", "-1" },
+    } do
+      local config = case[1]
+      support.assert_error_kind("limits", function()
+        k.add:launch(config, x, N, 1)
+      end, "'add'", table.unpack(case, 2))
+      support.assert_error_kind("limits", function()
+        k.add:bind(config)
+      end, "'add'", table.unpack(case, 2))
+    end
+    assert.is_true(x:check()) -- nothing is claimed
+    assert.equal(1.0, x:read()[1])
+  end)
+
+  it("D3 static shared memory counts", function()
+    local kernel = dev:kernel(([[
+      extern "C" __global__ void big(float *x) { __shared__ float s[%d]; s[threadIdx.x] = 1; __syncthreads(); x[0] = s[0]; }
+    ]]):format(dev.shared_bytes // 8))
+    support.assert_error_kind("limits", function()
+      kernel:launch({ grid = 1, block = 1, shared = dev.shared_bytes // 2 + 16 }, dev:buffer("f32", 1, 0))
+    end, "shared", tostring(dev.shared_bytes))
+    local x = dev:buffer("f32", 1, 0)
+    kernel:launch({ grid = 1, block = 1 }, x)
+    assert.equal(1.0, x:read()[1])
+  end)
+
+  it("D3 arguments are checked before anything happens", function()
+    local x = dev:buffer("f32", N, 1)
+    support.assert_error_kind("argument", function()
+      k.add:launch(work.over(N), x, N)
+    end, "add")
+    support.assert_error_kind("type", function()
+      k.add:launch(work.over(N), dev:buffer("i32", N, 0), N, 1)
+    end, "argument 1", "'x'", "add")
+    assert.is_true(x:check())
+  end)
+
+  it("D4 a dry run checks, and touches nothing", function()
+    local x, bad = dev:buffer("f32", N), stale()
+    dev:dry_run(function()
+      k.copy:launch(work.over(N), bad, x, N)
+      support.assert_error_kind("limits", function()
+        k.copy:launch({ grid = 1, block = 0 }, bad, x, N)
+      end)
+    end)
+    assert.is_true(x:check())
+    assert.equal(0, dev:memory().in_use - bad.bytes)
+  end)
+
+  it("D5 takes a grid from a buffer", function()
+    local x, grid = dev:buffer("f32", N, 0), dev:buffer("u32", 3, 1)
+    grid:write { N // 64, 1, 1 }
+    k.add:launch({ grid = grid, block = 64 }, x, N, 1)
+    assert.equal(1.0, x:read()[N])
+    local bound = k.add:bind { grid = grid, block = 64 }
+    grid:write { 1, 1, 1 }
+    bound(x, N, 1)
+    local r = x:read()
+    assert.same({ 2.0, 1.0 }, { r[64], r[65] })
+  end)
+
+  it("D5 a grid written on another stream is waited for", function()
+    local gate = work.gate(dev, k)
+    local x, grid, other = dev:buffer("f32", N, 0), dev:buffer("u32", 3, 0), dev:from("u32", { N // 64, 1, 1 })
+    local s = dev:stream()
+    dev:with(s, function()
+      gate:close(other)
+      grid:copy(other)
+    end)
+    gate:open()
+    k.add:launch({ grid = grid, block = 64 }, x, N, 3)
+    assert.equal(3.0, x:read()[N])
+  end)
+
+  it("D5 a grid of the wrong type or size is the caller's error; one beyond the limits claims", function()
+    local x = dev:buffer("f32", N, 0)
+    for _, grid in ipairs { dev:buffer("i32", 3, 1), dev:buffer("u32", 2, 1), dev:buffer("u32", 4, 1) } do
+      support.assert_error_kind("type", function()
+        k.add:launch({ grid = grid, block = 64 }, x, N, 1)
+      end, "grid", "u32[3]")
+    end
+    assert.is_true(x:check())
+    local huge = dev:from("u32", { 1, 0xffffffff, 1 })
+    k.add:launch({ grid = huge, block = 64 }, x, N, 1)
+    support.assert_error_kind("limits", function()
+      x:read()
+    end, "grid y", tostring(0xffffffff))
+  end)
+
+  it("D5 a stale grid claims what would have been written with its failure", function()
+    local x, grid = dev:buffer("f32", N, 0), stale(3):view "u32"
+    k.set:launch({ grid = grid, block = 64 }, x, N, 1)
+    support.assert_error_kind("oom", function()
+      x:read()
+    end)
+  end)
+
+  it("D6 an empty grid does nothing, and changes no claim", function()
+    local x, bad = dev:buffer("f32", N, 5), stale()
+    for _, grid in ipairs { { 0 }, { 1, 0 }, { 1, 1, 0 } } do
+      k.copy:launch({ grid = grid, block = 64 }, bad, x, N)
+      k.set:launch({ grid = grid, block = 64 }, bad, N, 1)
+    end
+    assert.equal(5.0, x:read()[1])
+    assert.is_nil((bad:check()))
+    k.add:launch({ grid = dev:from("u32", { 4, 0, 1 }), block = 64 }, x, N, 1)
+    assert.equal(5.0, x:read()[1])
+  end)
+
+  it("D7 a tainted input skips the launch, and passes its failure on with a record of it", function()
+    local bad, y, z = stale(), dev:buffer("f32", N, 1), dev:buffer("f32", N, 1)
+    k.accumulate:launch(work.over(N), bad, y, N)
+    k.copy:launch(work.over(N), y, z, N)
+    local e = support.assert_error_kind("oom", function()
+      z:read()
+    end, "skipped", "'accumulate'", "'x'", "'y'", "'copy'", "out")
+    assert.equal(1, #e.failures)
+    y:fill(2) -- repaired
+    k.copy:launch(work.over(N), y, z, N)
+    assert.equal(2.0, z:read()[1])
+    assert.is_nil((bad:check()))
+  end)
+
+  it("D7 several tainted inputs are all reported", function()
+    local a, b, c = stale(), stale(), dev:buffer("f32", N, 0)
+    k.sum:launch(work.over(N), a, b, c, N)
+    local e = support.assert_error_kind("oom", function()
+      c:read()
+    end)
+    assert.equal(2, #e.failures)
+    local d = dev:buffer("f32", N, 0)
+    k.sum:launch(work.over(N), c, a, d, N)
+    e = support.assert_error_kind("oom", function()
+      d:read()
+    end)
+    assert.equal(2, #e.failures)
+  end)
+
+  it("D7 keeps the newest 16 records and counts all", function()
+    local bad, y = stale(), dev:buffer("f32", N, 1)
+    for _ = 1, 40 do
+      k.accumulate:launch(work.over(N), bad, y, N)
+    end
+    local _, e = y:check()
+    local text, records = tostring(e), 0
+    for _ in text:gmatch "kernel 'accumulate' was skipped" do
+      records = records + 1
+    end
+    assert.equal(16, records)
+    assert.is_truthy(text:find("41 launches", 1, true) or text:find("40 launches", 1, true))
+  end)
+
+  it("D9 in, inout and out: only out repairs", function()
+    local x = stale()
+    k.add:launch(work.over(N), x, N, 1) -- inout: reads it
+    assert.is_nil((x:check()))
+    k.set:launch(work.over(N), x, N, 7) -- out
+    assert.equal(7.0, x:read()[N])
+    local y = stale()
+    local program = dev:compile(work.source, { access = { add = { x = "out" } } })
+    program:kernel("add"):launch(work.over(N), y, N, 1)
+    assert.is_true(y:check())
+  end)
+
+  it("D9 touched buffers are read and written", function()
+    local bad, x, y = stale(), dev:buffer("f32", N, 1), dev:buffer("f32", N, 1)
+    local config = work.over(N)
+    config.touches = { bad }
+    k.set:launch(config, x, N, 5)
+    assert.is_nil((x:check()))
+    config.touches = { y }
+    k.copy:launch(config, stale(), x, N)
+    assert.is_nil((y:check()))
+    local many = {}
+    for i = 1, 33 do
+      many[i] = dev:buffer("f32", 1, 0)
+    end
+    support.assert_error_kind("argument", function()
+      k.set:launch({ grid = 1, block = 1, touches = many }, x, N, 5)
+    end, "33")
+  end)
+
+  it("D10 launch raises only for the caller's errors", function()
+    local bad, x = stale(), dev:buffer("f32", N, 1)
+    k.copy:launch(work.over(N), bad, x, N)
+    k.copy:bind(work.over(N))(bad, x, N)
+    dev:sync()
+    assert.is_nil((x:check()))
+  end)
+
+  it("D9 a view is what the kernel sees", function()
+    local x = dev:buffer("f32", N, 0)
+    k.set:launch({ grid = 1, block = 64 }, x:slice(65, 128), 64, 3)
+    local r = x:read()
+    assert.same({ 0.0, 3.0, 3.0, 0.0 }, { r[64], r[65], r[128], r[129] })
+  end)
+end)
