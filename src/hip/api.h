@@ -44,7 +44,8 @@ struct hip_compile_request {
 };
 
 /* All pointers are owned by the provider until hipxCompileFree. A failed compile is hip_ErrorInvalidSource
-   with a log; a compiler that cannot be had is hip_ErrorFileNotFound, one that ran too long
+   with a log; an arch that the compiler does not know, or options it must not get, are hip_ErrorInvalidDevice and
+   hip_ErrorInvalidValue; a compiler that cannot be had is hip_ErrorFileNotFound, one that ran too long
    hip_ErrorLaunchTimeOut, one that crashed hip_ErrorUnknown; the log says why in words. */
 struct hip_compile_result {
   void *code;               /* an ELF image that hipModuleLoadData takes */

@@ -3,5 +3,6 @@
  */
 #include "cpu/provider.h"
 #include "hip/api.h"
+#include "hip/rocm.h"
 
-const struct hip_provider *const hip_providers[] = {&cpu_provider, NULL};
+const struct hip_provider *const hip_providers[] = {&rocm_provider, &cpu_provider, NULL};

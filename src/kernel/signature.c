@@ -6,7 +6,7 @@
  * user's own (structs, pointers to pointers) are shown as the source writes them, unless a template stands between.
  */
 #include "kernel/signature.h"
-#include "kernel/elf.h"
+#include "base/elf.h"
 
 #include "base/text.h"
 

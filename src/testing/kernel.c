@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "kernel/cache.h"
 #include "kernel/diagnose.h"
-#include "kernel/elf.h"
+#include "base/elf.h"
 #include "kernel/half.h"
 #include "kernel/names.h"
 #include "kernel/scan.h"

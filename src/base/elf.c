@@ -4,7 +4,7 @@
  * All numbers are taken by copy at checked offsets, so alignment and truncation do not matter. What hiprtc gives may
  * be a bundle of images (__CLANG_OFFLOAD_BUNDLE__): every ELF in it is searched.
  */
-#include "kernel/elf.h"
+#include "base/elf.h"
 
 #include <elf.h>
 #include <stdint.h>
@@ -61,8 +61,35 @@ static bool locate(const struct image *image, const Elf64_Ehdr *header, const El
   return true;
 }
 
-static bool search_table(const struct image *image, const Elf64_Ehdr *header, const Elf64_Shdr *table, const char *name,
-                         const unsigned char **data, size_t *size) {
+/* What is done with each entry of the symbol tables. True ends the search. */
+struct query {
+  const char *name; /* elf_symbol: this symbol's content */
+  const unsigned char **data;
+  size_t *size;
+  bool (*visit)(void *user, const char *name); /* elf_functions */
+  void *user;
+};
+
+/* The name at an offset of the string table, when it is whole. */
+static const char *name_at(const struct image *image, const Elf64_Shdr *strings, uint64_t offset) {
+  if (strings->sh_type != SHT_STRTAB || offset >= strings->sh_size || !has(image, strings->sh_offset, strings->sh_size))
+    return NULL;
+  const char *name = (const char *)image->base + strings->sh_offset + offset;
+  return memchr(name, 0, (size_t)(strings->sh_size - offset)) ? name : NULL;
+}
+
+static bool answers(const struct query *query, const struct image *image, const Elf64_Ehdr *header,
+                    const Elf64_Shdr *strings, const Elf64_Sym *symbol) {
+  if (query->name)
+    return is_named(image, strings, symbol->st_name, query->name) &&
+           locate(image, header, symbol, query->data, query->size);
+  if (symbol->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) return false;
+  const char *name = name_at(image, strings, symbol->st_name);
+  return name && !query->visit(query->user, name);
+}
+
+static bool search_table(const struct image *image, const Elf64_Ehdr *header, const Elf64_Shdr *table,
+                         const struct query *query) {
   Elf64_Shdr strings;
   if (table->sh_entsize != sizeof(Elf64_Sym) || !read_section(image, header, table->sh_link, &strings) ||
       !has(image, table->sh_offset, table->sh_size))
@@ -70,25 +97,25 @@ static bool search_table(const struct image *image, const Elf64_Ehdr *header, co
   for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->sh_size; at += sizeof(Elf64_Sym)) {
     Elf64_Sym symbol;
     if (!copy(image, table->sh_offset + at, &symbol, sizeof symbol)) return false;
-    if (is_named(image, &strings, symbol.st_name, name) && locate(image, header, &symbol, data, size)) return true;
+    if (answers(query, image, header, &strings, &symbol)) return true;
   }
   return false;
 }
 
-static bool search_image(const struct image *image, const char *name, const unsigned char **data, size_t *size) {
+static bool search_image(const struct image *image, const struct query *query) {
   Elf64_Ehdr header;
   if (!read_header(image, &header)) return false;
   for (uint64_t i = 0; i < header.e_shnum; i++) {
     Elf64_Shdr section;
     if (!read_section(image, &header, i, &section)) return false;
     bool table = section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM;
-    if (table && search_table(image, &header, &section, name, data, size)) return true;
+    if (table && search_table(image, &header, &section, query)) return true;
   }
   return false;
 }
 
 /* A bundle: magic, u64 count, then per image u64 offset, u64 size, u64 length of its triple, the triple. */
-static bool search_bundle(const struct image *bundle, const char *name, const unsigned char **data, size_t *size) {
+static bool search_bundle(const struct image *bundle, const struct query *query) {
   static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
   uint64_t at = sizeof magic - 1, count;
   if (!has(bundle, 0, at) || memcmp(bundle->base, magic, at) != 0 || !copy(bundle, at, &count, sizeof count))
@@ -102,12 +129,19 @@ static bool search_bundle(const struct image *bundle, const char *name, const un
     at += entry[2];
     if (!has(bundle, entry[0], entry[1])) continue;
     struct image image = {bundle->base + entry[0], (size_t)entry[1]};
-    if (search_image(&image, name, data, size)) return true;
+    if (search_image(&image, query)) return true;
   }
   return false;
 }
 
 bool elf_symbol(const void *image, size_t bytes, const char *name, const unsigned char **data, size_t *size) {
   struct image whole = {image, bytes};
-  return search_image(&whole, name, data, size) || search_bundle(&whole, name, data, size);
+  struct query query = {.name = name, .data = data, .size = size};
+  return search_image(&whole, &query) || search_bundle(&whole, &query);
+}
+
+void elf_functions(const void *image, size_t bytes, bool (*visit)(void *user, const char *name), void *user) {
+  struct image whole = {image, bytes};
+  struct query query = {.visit = visit, .user = user};
+  if (!search_image(&whole, &query)) search_bundle(&whole, &query);
 }

@@ -1,0 +1,371 @@
+/*
+ * rocm_compile.c - hiprtc behind the guards it needs (tried on ROCm 5.2.3; facts of later versions from AMD's
+ * change notes).
+ *
+ *   arch        an arch that comgr does not know makes hiprtc abort the process, so comgr's own list is asked
+ *               first and a bad arch is an error that prints the list.
+ *   headers     hiprtc carries the HIP device library built in; the header files of the same content would
+ *               redefine it, so empty ones of those names are supplied. A header that the caller gives wins.
+ *   log         lines that name comgr's temporary file are rewritten to the program's name. (The user's own
+ *               lines already follow a #line directive.)
+ *   names       extern "C" kernels are their own name. Template kernels, which must be there, are asked for
+ *               by name expression. Kernels that may be inside a false #if cannot be: a bad expression fails
+ *               the compile. Their name is found among the symbols of the code object instead, by the
+ *               beginning of its mangled form.
+ */
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/elf.h"
+#include "base/text.h"
+#include "hip/rocm.h"
+
+typedef struct hiprtc_program_impl *hiprtc_program_t;
+
+static struct {
+  int (*hiprtcVersion)(int *major, int *minor);
+  const char *(*hiprtcGetErrorString)(int result);
+  int (*hiprtcCreateProgram)(hiprtc_program_t *program, const char *source, const char *name, int headers,
+                             const char **texts, const char **names);
+  int (*hiprtcDestroyProgram)(hiprtc_program_t *program);
+  int (*hiprtcAddNameExpression)(hiprtc_program_t program, const char *expression);
+  int (*hiprtcCompileProgram)(hiprtc_program_t program, int options, const char **list);
+  int (*hiprtcGetProgramLogSize)(hiprtc_program_t program, size_t *bytes);
+  int (*hiprtcGetProgramLog)(hiprtc_program_t program, char *log);
+  int (*hiprtcGetCodeSize)(hiprtc_program_t program, size_t *bytes);
+  int (*hiprtcGetCode)(hiprtc_program_t program, char *code);
+  int (*hiprtcGetLoweredName)(hiprtc_program_t program, const char *expression, const char **lowered);
+} rtc;
+
+static struct {
+  int (*amd_comgr_get_isa_count)(size_t *count);
+  int (*amd_comgr_get_isa_name)(size_t index, const char **name);
+} comgr;
+
+/* ---- loading -------------------------------------------------------------------------------------------- */
+
+static int resolve_all(void *library, void *const *slots, const char *const *names, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    void *symbol = dlsym(library, names[i]);
+    if (!symbol) return 0;
+    memcpy(slots[i], &symbol, sizeof symbol);
+  }
+  return 1;
+}
+
+static int resolve_hiprtc(void *library) {
+#define ENTRIES(X)                                                                                                     \
+  X(hiprtcVersion)                                                                                                     \
+  X(hiprtcGetErrorString) X(hiprtcCreateProgram) X(hiprtcDestroyProgram) X(hiprtcAddNameExpression)                    \
+      X(hiprtcCompileProgram) X(hiprtcGetProgramLogSize) X(hiprtcGetProgramLog) X(hiprtcGetCodeSize) X(hiprtcGetCode)  \
+          X(hiprtcGetLoweredName)
+#define SLOT(name) &rtc.name,
+#define NAME(name) #name,
+  void *const slots[] = {ENTRIES(SLOT)};
+  const char *const names[] = {ENTRIES(NAME)};
+#undef ENTRIES
+#undef SLOT
+#undef NAME
+  return resolve_all(library, slots, names, sizeof slots / sizeof *slots);
+}
+
+static int resolve_comgr(void) {
+  static const char *const libraries[] = {"libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so", NULL};
+  void *const slots[] = {&comgr.amd_comgr_get_isa_count, &comgr.amd_comgr_get_isa_name};
+  static const char *const names[] = {"amd_comgr_get_isa_count", "amd_comgr_get_isa_name"};
+  /* The one that the runtime has loaded already, if any: its list is the one that counts. */
+  for (int i = 0; libraries[i]; i++) {
+    void *library = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (library && resolve_all(library, slots, names, 2)) return 1;
+  }
+  for (int i = 0; libraries[i]; i++) {
+    void *library = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL);
+    if (library && resolve_all(library, slots, names, 2)) return 1;
+  }
+  return 0;
+}
+
+int rocm_compile_load(char *reason, size_t len) {
+  static const char *const beside[] = {"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so", NULL};
+  rocm_library.rtc = rocm_library.hip;
+  int found = resolve_hiprtc(rocm_library.hip);
+  for (int i = 0; !found && beside[i]; i++) {
+    rocm_library.rtc = dlopen(beside[i], RTLD_NOW | RTLD_LOCAL);
+    found = rocm_library.rtc && resolve_hiprtc(rocm_library.rtc);
+  }
+  if (!found) snprintf(reason, len, "neither libamdhip64 nor libhiprtc has the hiprtc functions");
+  return !found;
+}
+
+hip_error_t rocm_toolchain(char *identity, size_t len, hip_device_t device) {
+  (void)device;
+  int major = 0, minor = 0;
+  struct stat file = {0};
+  rtc.hiprtcVersion(&major, &minor);
+  stat(rocm_library.path, &file);
+  snprintf(identity, len, "hiprtc %d.%d, runtime %d, %s %lld %lld", major, minor, rocm_library.runtime,
+           rocm_library.path, (long long)file.st_size, (long long)file.st_mtime);
+  return hip_Success;
+}
+
+/* ---- the arch ------------------------------------------------------------------------------------------- */
+
+/* Whether comgr knows arch (features such as ":xnack+" aside); if not, says what it knows in the log. */
+static int arch_known(const char *arch, struct text *log) {
+  size_t count = 0, length = strcspn(arch, ":");
+  if (!resolve_comgr() || comgr.amd_comgr_get_isa_count(&count)) {
+    text_add(log,
+             "libamd_comgr cannot be asked which architectures it knows, and hiprtc ends the process on one that it "
+             "does not: nothing was compiled\n");
+    return 0;
+  }
+  struct text known = {0};
+  int found = 0;
+  for (size_t i = 0; i < count; i++) {
+    const char *name = NULL;
+    if (comgr.amd_comgr_get_isa_name(i, &name) || !name) continue;
+    const char *gfx = strstr(name, "gfx");
+    if (!gfx) continue;
+    found |= strlen(gfx) == length && !strncmp(gfx, arch, length);
+    text_printf(&known, "%s%s", known.length ? ", " : "", gfx);
+  }
+  if (!found)
+    text_printf(log, "this hiprtc knows no architecture '%s'; it knows %s\n", arch, known.data ? known.data : "none");
+  text_free(&known);
+  return found;
+}
+
+/* ---- headers -------------------------------------------------------------------------------------------- */
+
+/* What hiprtc has built in; including the files would define it again. */
+static const char *const built_in[] = {"hip/hip_runtime.h",
+                                       "hip/hip_runtime_api.h",
+                                       "hip/hip_fp16.h",
+                                       "hip/hip_vector_types.h",
+                                       "hip/hip_common.h",
+                                       "hip/device_functions.h",
+                                       "hip/math_functions.h",
+                                       "hip/hip_complex.h",
+                                       "hip/hip_cooperative_groups.h",
+                                       "hip/hip_bfloat16.h",
+                                       "hip/hip_bf16.h",
+                                       "cuda_runtime.h",
+                                       "cuda_fp16.h",
+                                       "stdint.h",
+                                       "cstdint",
+                                       "stddef.h",
+                                       "cstddef",
+                                       "math.h",
+                                       "cmath",
+                                       "stdio.h",
+                                       "cstdio",
+                                       "stdlib.h",
+                                       "cstdlib",
+                                       "string.h",
+                                       "cstring",
+                                       "limits.h",
+                                       "climits",
+                                       "float.h",
+                                       "cfloat",
+                                       "type_traits",
+                                       "utility",
+                                       "algorithm",
+                                       "limits"};
+enum { BUILT_IN = sizeof built_in / sizeof *built_in };
+
+struct headers {
+  const char **names, **texts;
+  int count;
+};
+
+static int given(const struct hip_compile_request *request, const char *name) {
+  for (size_t i = 0; i < request->headers; i++)
+    if (!strcmp(request->header_names[i], name)) return 1;
+  return 0;
+}
+
+static int collect_headers(const struct hip_compile_request *request, struct headers *headers) {
+  headers->names = calloc(request->headers + BUILT_IN, sizeof(char *));
+  headers->texts = calloc(request->headers + BUILT_IN, sizeof(char *));
+  headers->count = 0;
+  if (!headers->names || !headers->texts) return 0;
+  for (size_t i = 0; i < request->headers; i++) {
+    headers->names[headers->count] = request->header_names[i];
+    headers->texts[headers->count++] = request->header_texts[i];
+  }
+  for (int i = 0; i < BUILT_IN; i++) {
+    if (given(request, built_in[i])) continue;
+    headers->names[headers->count] = built_in[i];
+    headers->texts[headers->count++] = "\n";
+  }
+  return 1;
+}
+
+/* ---- the log -------------------------------------------------------------------------------------------- */
+
+/* Replaces "/tmp/comgr-xxxxxx/input/CompileSource" by the program's name. */
+static void rewrite_log(const char *log, const char *name, struct text *out) {
+  static const char marker[] = "/input/CompileSource";
+  for (const char *p = log; *p;) {
+    const char *hit = strstr(p, marker);
+    if (!hit) {
+      text_add(out, p);
+      return;
+    }
+    const char *start = hit;
+    while (start > p && !isspace((unsigned char)start[-1]) && start[-1] != '\'' && start[-1] != '"') start--;
+    text_append(out, p, (size_t)(start - p));
+    text_add(out, name);
+    p = hit + sizeof marker - 1;
+  }
+}
+
+static void read_log(hiprtc_program_t program, const char *name, struct text *out) {
+  size_t bytes = 0;
+  if (rtc.hiprtcGetProgramLogSize(program, &bytes) || bytes <= 1) return;
+  char *log = calloc(1, bytes + 1);
+  if (log && !rtc.hiprtcGetProgramLog(program, log)) rewrite_log(log, name, out);
+  free(log);
+}
+
+/* ---- names ---------------------------------------------------------------------------------------------- */
+
+/* The beginning of the Itanium mangling of a plain qualified name: "axpy" _Z4axpy, "ns::axpy" _ZN2ns4axpyE. */
+static void mangled_prefix(const char *expression, struct text *out) {
+  int nested = strstr(expression, "::") != NULL;
+  text_add(out, nested ? "_ZN" : "_Z");
+  for (const char *p = expression; *p;) {
+    const char *end = strstr(p, "::");
+    size_t length = end ? (size_t)(end - p) : strlen(p);
+    if (length) text_printf(out, "%zu%.*s", length, (int)length, p);
+    p += length + (end ? 2 : 0);
+  }
+  if (nested) text_add(out, "E");
+}
+
+struct symbol_search {
+  const char *wanted;
+  size_t length;
+  int whole; /* the name itself, not a beginning */
+  struct text *found;
+};
+
+static bool match_symbol(void *user, const char *name) {
+  struct symbol_search *search = user;
+  if (strncmp(name, search->wanted, search->length) || (search->whole && name[search->length])) return true;
+  text_add(search->found, name);
+  return false;
+}
+
+/* The lowered name of one kernel, "" when it is not there. */
+static void lowered_name(hiprtc_program_t program, const struct hip_compile_kernel *kernel,
+                         const struct hip_compile_result *result, struct text *out) {
+  const char *lowered = NULL;
+  if (!kernel->optional && !kernel->c_linkage) {
+    if (!rtc.hiprtcGetLoweredName(program, kernel->expression, &lowered)) text_add(out, lowered);
+    return;
+  }
+  struct text wanted = {0};
+  if (kernel->c_linkage)
+    text_add(&wanted, kernel->expression);
+  else
+    mangled_prefix(kernel->expression, &wanted);
+  struct symbol_search search = {wanted.data ? wanted.data : "", wanted.length, kernel->c_linkage, out};
+  elf_functions(result->code, result->code_bytes, match_symbol, &search);
+  text_free(&wanted);
+}
+
+/* One block of memory: the pointers, then the strings, so that one free() ends it. */
+static int lower_all(hiprtc_program_t program, const struct hip_compile_request *request,
+                     struct hip_compile_result *result) {
+  size_t *starts = calloc(request->nkernels + 1, sizeof *starts);
+  struct text names = {0};
+  for (size_t i = 0; starts && i < request->nkernels; i++) {
+    starts[i] = names.length;
+    lowered_name(program, &request->kernels[i], result, &names);
+    text_append(&names, "", 1);
+  }
+  size_t pointers = (request->nkernels + 1) * sizeof(char *);
+  result->lowered = starts && !names.failed ? calloc(1, pointers + names.length) : NULL;
+  for (size_t i = 0; result->lowered && i < request->nkernels; i++) {
+    char *name = strcpy((char *)result->lowered + pointers + starts[i], names.data + starts[i]);
+    result->lowered[i] = *name ? name : NULL;
+  }
+  free(starts);
+  text_free(&names);
+  return result->lowered != NULL;
+}
+
+/* ---- compiling ------------------------------------------------------------------------------------------ */
+
+enum { FIXED_OPTIONS = 3 };
+
+static int run_compile(hiprtc_program_t program, const struct hip_compile_request *request) {
+  const char **options = calloc(FIXED_OPTIONS + request->noptions, sizeof *options);
+  struct text arch = {0};
+  text_printf(&arch, "--offload-arch=%s", request->arch);
+  int rc = -1;
+  if (options && arch.data) {
+    options[0] = arch.data;
+    options[1] = "-std=c++17"; /* ROCm 7's hiprtc no longer takes C++11 */
+    options[2] = "-O3";
+    for (size_t i = 0; i < request->noptions; i++) options[FIXED_OPTIONS + i] = request->options[i];
+    rc = rtc.hiprtcCompileProgram(program, (int)(FIXED_OPTIONS + request->noptions), options);
+  }
+  free(options);
+  text_free(&arch);
+  return rc;
+}
+
+static hip_error_t take_code(hiprtc_program_t program, const struct hip_compile_request *request,
+                             struct hip_compile_result *result) {
+  if (rtc.hiprtcGetCodeSize(program, &result->code_bytes)) return hip_ErrorUnknown;
+  result->code = malloc(result->code_bytes ? result->code_bytes : 1);
+  if (!result->code) return hip_ErrorOutOfMemory;
+  if (rtc.hiprtcGetCode(program, result->code)) return hip_ErrorUnknown;
+  return lower_all(program, request, result) ? hip_Success : hip_ErrorOutOfMemory;
+}
+
+static hip_error_t compile_program(const struct hip_compile_request *request, struct hip_compile_result *result,
+                                   struct text *log) {
+  struct headers headers = {0};
+  hiprtc_program_t program = NULL;
+  hip_error_t outcome = hip_ErrorOutOfMemory;
+  if (collect_headers(request, &headers) &&
+      !rtc.hiprtcCreateProgram(&program, request->source, request->name, headers.count, headers.texts, headers.names)) {
+    for (size_t i = 0; i < request->nkernels; i++)
+      if (!request->kernels[i].optional && !request->kernels[i].c_linkage)
+        rtc.hiprtcAddNameExpression(program, request->kernels[i].expression);
+    int rc = run_compile(program, request);
+    read_log(program, request->name, log);
+    if (rc && !log->length) text_printf(log, "%s: hiprtc: %s\n", request->name, rtc.hiprtcGetErrorString(rc));
+    outcome = rc ? hip_ErrorInvalidSource : take_code(program, request, result);
+    rtc.hiprtcDestroyProgram(&program);
+  }
+  free(headers.names);
+  free(headers.texts);
+  return outcome;
+}
+
+hip_error_t rocm_compile(const struct hip_compile_request *request, struct hip_compile_result *result) {
+  struct text log = {0};
+  *result = (struct hip_compile_result){0};
+  pthread_mutex_lock(&rocm_compile_lock);
+  hip_error_t outcome =
+      arch_known(request->arch, &log) ? compile_program(request, result, &log) : hip_ErrorInvalidDevice;
+  pthread_mutex_unlock(&rocm_compile_lock);
+  result->log = text_take(&log);
+  return outcome;
+}
+
+hip_error_t rocm_compile_free(struct hip_compile_result *result) {
+  free(result->code);
+  free(result->log);
+  free(result->lowered);
+  *result = (struct hip_compile_result){0};
+  return hip_Success;
+}
