@@ -14,7 +14,7 @@
 #ifndef LUHIP_CPU_ABI_H
 #define LUHIP_CPU_ABI_H
 
-#define LUHIP_CPU_ABI 3
+#define LUHIP_CPU_ABI 4
 
 enum { LUHIP_CPU_MAX_THREADS = 1024 };
 
@@ -89,19 +89,22 @@ struct luhip_cpu_kernel {
 
 enum luhip_cpu_failure { LUHIP_CPU_ASSERT, LUHIP_CPU_ABORT };
 
-/* All are called by a kernel, on the fiber of its thread. barrier, vote and warp come back when the others have come.
-   `site` tells one barrier or warp operation of the source from another: it is the address after the call. */
+/* All are called by a kernel, on the fiber of its thread. */
 struct luhip_cpu_rt {
   unsigned abi;
   /* `thread` (linear) is about to block for the first time: this stack is its own from now on. */
   void (*promote)(struct luhip_cpu_block *block, unsigned thread);
-  void (*barrier)(struct luhip_cpu_block *block, const void *site);
-  /* A barrier; gives the number of threads that said yes, and the number of all that came << 32. */
-  unsigned long long (*vote)(struct luhip_cpu_block *block, unsigned yes, const void *site);
-  unsigned long long (*warp)(struct luhip_cpu_block *block, unsigned long long value, unsigned ask, const void *site,
-                             const char *frame);
-  /* Lets other threads of the block run. */
-  void (*yield)(struct luhip_cpu_block *block);
+  /* Notes that the current fiber waits; gives the context to go on with, which is the new current one, or NULL when
+     the fiber itself goes on. `site` tells one barrier or warp operation of the source from another: it is the address
+     after the call. The result of a vote is then in block->vote_result: the number of threads that said yes, and the
+     number of all that came << 32; that of a warp operation is in the warp's `result`. */
+  struct luhip_cpu_context *(*barrier)(struct luhip_cpu_block *block, const void *site);
+  struct luhip_cpu_context *(*vote)(struct luhip_cpu_block *block, unsigned yes, const void *site);
+  struct luhip_cpu_context *(*warp)(struct luhip_cpu_block *block, unsigned long long value, unsigned ask,
+                                    const void *site, const char *frame);
+  void (*go)(struct luhip_cpu_context *from, struct luhip_cpu_context *to);
+  /* Lets other threads of the block run; gives a context as above. */
+  struct luhip_cpu_context *(*yield)(struct luhip_cpu_block *block);
   int (*print)(struct luhip_cpu_block *block, const char *format, __builtin_va_list arguments);
   /* Ends the launch with a fault. */
   void (*fail)(struct luhip_cpu_block *block, enum luhip_cpu_failure failure, unsigned thread, const char *expression,

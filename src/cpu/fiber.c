@@ -10,17 +10,14 @@
 
 #include "cpu/fiber.h"
 
-/* The stack of a fiber whose turn is near: by then it is in the first-level cache, which cannot hold them all. */
+/* The hot end of a stack that is needed soon: the first-level cache cannot hold them all. */
+FIBER_INLINE void fetch_stack(const char *top) {
+  for (int i = 1; i <= 5; i++) __builtin_prefetch(top - 64 * i, 1);
+}
 #if defined(CPU_CONTEXT_SLOW)
 #define FIBER_PREFETCH(fiber) ((void)(fiber))
 #else
-#define FIBER_PREFETCH(fiber)                                                                                          \
-  do {                                                                                                                 \
-    const char *stack_ = (fiber)->context.sp;                                                                          \
-    __builtin_prefetch(stack_);                                                                                        \
-    __builtin_prefetch(stack_ + 64);                                                                                   \
-    __builtin_prefetch(stack_ + 128);                                                                                  \
-  } while (0)
+#define FIBER_PREFETCH(fiber) fetch_stack((const char *)(fiber)->context.sp + 192)
 #endif
 
 FIBER_INLINE struct worker *worker_of(const struct luhip_cpu_block *block) { return (struct worker *)(void *)block; }
@@ -53,6 +50,7 @@ FIBER_CODE static struct luhip_cpu_context *start_next(struct luhip_cpu_block *b
   worker->start = block->next_start;
   block->current = NULL;
   context_make(&worker->fresh, fiber_stack_top(worker, stack), fiber_carrier);
+  if (worker->nfree) fetch_stack(fiber_stack_top(worker, worker->free_stacks[worker->nfree - 1]));
   return &worker->fresh;
 }
 
@@ -171,8 +169,8 @@ FIBER_CODE static struct luhip_cpu_context *after_asking(struct luhip_cpu_block 
   return runs(block, thread) ? NULL : choose(block, thread);
 }
 
-FIBER_CODE static unsigned long long rt_warp(struct luhip_cpu_block *block, unsigned long long value, unsigned ask,
-                                             const void *site, const char *frame) {
+FIBER_CODE static struct luhip_cpu_context *rt_warp(struct luhip_cpu_block *block, unsigned long long value,
+                                                    unsigned ask, const void *site, const char *frame) {
   struct luhip_cpu_fiber *fiber = block->current;
   uint32_t thread = (uint32_t)(fiber - block->fibers), lane = thread & block->lane_mask;
   struct luhip_cpu_warp *warp = &block->warps[thread >> block->warp_shift];
@@ -191,11 +189,9 @@ FIBER_CODE static unsigned long long rt_warp(struct luhip_cpu_block *block, unsi
     answer(warp, warp->live);
     warp->waiting = 0;
     block->irregular--;
-    return warp->result[lane];
+    return NULL;
   }
-  struct luhip_cpu_context *to = after_asking(block, warp, thread);
-  if (to) context_switch(&fiber->context, to);
-  return warp->result[lane];
+  return after_asking(block, warp, thread);
 }
 
 /* ---- the block's barrier -------------------------------------------------------------------------------------------- */
@@ -219,38 +215,31 @@ FIBER_CODE static void before_barrier(struct luhip_cpu_block *block, struct luhi
   if (asking(block)) settle(block, thread >> block->warp_shift, thread);
 }
 
-FIBER_INLINE void wait_at_barrier(struct luhip_cpu_block *block, const void *site) {
+FIBER_CODE static struct luhip_cpu_context *rt_barrier(struct luhip_cpu_block *block, const void *site) {
   struct luhip_cpu_fiber *fiber = block->current;
-  if (__builtin_expect(block->irregular != 0, 0)) before_barrier(block, fiber, site);
+  if (block->irregular) before_barrier(block, fiber, site);
   if (block->arrived + 1 == block->expected) {
     release_barrier(block);
-    return;
+    return NULL;
   }
   block->arrived++;
   fiber->wait = block->epoch;
   struct luhip_cpu_fiber *next = &block->fibers[fiber->next];
-  FIBER_PREFETCH(&block->fibers[next->next]);
-  if (__builtin_expect(next->wait < block->epoch && asking(block) == 0, 1))
-    context_switch(&fiber->context, resume(block, next));
-  else
-    context_switch(&fiber->context, choose(block, fiber->next));
+  if (next->wait < block->epoch && asking(block) == 0) return resume(block, next);
+  return choose(block, fiber->next);
 }
 
-FIBER_CODE static void rt_barrier(struct luhip_cpu_block *block, const void *site) { wait_at_barrier(block, site); }
-
-FIBER_CODE static unsigned long long rt_vote(struct luhip_cpu_block *block, unsigned yes, const void *site) {
+FIBER_CODE static struct luhip_cpu_context *rt_vote(struct luhip_cpu_block *block, unsigned yes, const void *site) {
   block->votes += yes;
-  wait_at_barrier(block, site);
-  return block->vote_result;
+  return rt_barrier(block, site);
 }
 
-FIBER_CODE static void rt_yield(struct luhip_cpu_block *block) {
-  struct luhip_cpu_fiber *fiber = block->current;
-  if (block->next_start < block->threads)
-    context_switch(&fiber->context, start_next(block));
-  else if (count_running(block) > 1)
-    context_switch(&fiber->context, choose(block, fiber->next));
+FIBER_CODE static struct luhip_cpu_context *rt_yield(struct luhip_cpu_block *block) {
+  if (block->next_start < block->threads) return start_next(block);
+  return count_running(block) > 1 ? choose(block, block->current->next) : NULL;
 }
+
+FIBER_CODE static void rt_go(struct luhip_cpu_context *from, struct luhip_cpu_context *to) { context_switch(from, to); }
 
 /* ---- beginning and ending ---------------------------------------------------------------------------------------------- */
 
@@ -343,6 +332,7 @@ FIBER_CODE static uint32_t thread_ended(struct worker *worker) {
   if (count_running(block) == 0) return block->next_start;
   uint32_t next = fiber ? fiber->next : block->first;
   fiber_stack_give(worker, worker->carrier);
+  FIBER_PREFETCH(&block->fibers[block->fibers[next].next]);
   context_switch(&worker->paused, choose(block, next));
   __builtin_unreachable();
 }
@@ -418,7 +408,7 @@ static unsigned long long rt_nanoseconds(void) {
 }
 
 static const struct luhip_cpu_rt runtime = {LUHIP_CPU_ABI, rt_promote, rt_barrier, rt_vote, rt_warp,
-                                            rt_yield,      rt_print,   rt_fail,    rt_nanoseconds};
+                                            rt_go,         rt_yield,   rt_print,   rt_fail, rt_nanoseconds};
 const struct luhip_cpu_rt *const cpu_exec_runtime = &runtime;
 
 /* ---- the section ----------------------------------------------------------------------------------------------------------- */

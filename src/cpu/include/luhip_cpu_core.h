@@ -24,7 +24,9 @@
 /* __device__ and __host__ must be empty: they stand where no attribute may (in lambdas). */
 #define __device__
 #define __host__
+#ifndef LUHIP_CPU_SCAN /* else it stays visible in the preprocessor's output */
 #define __global__
+#endif
 #define __constant__ __attribute__((__used__))
 #define __managed__ __attribute__((used))
 #define __forceinline__ inline __attribute__((always_inline))
@@ -90,10 +92,11 @@ __attribute__((used, visibility("protected"))) const struct luhip_cpu_rt *luhip_
 /* Barriers and warp operations in their usual case: nothing irregular in the block, and the next thread of the ring, or
    the next lane, has a stack and can run. Then its stack is gone on with at once; everything else is the runtime's.
 
-   These are no functions that C++ knows of: they are called by an asm statement that gives up every register, so that a
-   kernel saves what it needs and nothing else. The statement's place is the site: the asm is volatile, convergent (by
-   -fconvergent-functions) and not merged with another (-enable-tail-merge=0), so one operation stays one site. The registers on entry:
-   rdi the block, esi a vote, rsi and edx what a lane brings and asks. See fiber.h for the rules. */
+   These are no functions that C++ knows of: an asm statement that gives up every register jumps to them, so that a
+   kernel saves what it needs and nothing else, and no call is ever left unreturned, which would spoil the processor's
+   prediction of returns. The statement's end is the site, where the thread goes on. The asm is volatile, convergent
+   (by -fconvergent-functions) and not merged with another (-enable-tail-merge=0), so one operation stays one site. On
+   entry rax is the site, rdi the block; esi a vote; rsi and edx what a lane brings and asks. fiber.h has the rules. */
 #define LUHIP_OFFSET(type, field) "i"(__builtin_offsetof(struct type, field))
 #if defined(__x86_64__) && !defined(LUHIP_CPU_PLAIN)
 #if defined(__AVX__)
@@ -120,21 +123,23 @@ __attribute__((used, visibility("protected"))) const struct luhip_cpu_rt *luhip_
 static_assert(sizeof(luhip_cpu_fiber) == 32 && __builtin_offsetof(luhip_cpu_fiber, context) == 0, "assembly knows this");
 #define LUHIP_FAST extern "C" __attribute__((naked, used, noinline, visibility("hidden")))
 
-/* From the fiber in rsi to that in rcx; a fiber's context begins with sp, bp and pc. `resumed` is where it goes on. */
-#define LUHIP_SWITCH(resumed)                                                                                          \
-  "movq %%rsp, (%%rsi)\n\tmovq %%rbp, 8(%%rsi)\n\tleaq " resumed "(%%rip), %%rax\n\tmovq %%rax, 16(%%rsi)\n\t"         \
-  "movq (%%rcx), %%rsp\n\tmovq 8(%%rcx), %%rbp\n\tjmpq *16(%%rcx)\n"
-/* Calls the runtime's entry, which needs an aligned stack. */
-#define LUHIP_SLOW(entry)                                                                                              \
-  "movq %%rsp, %%rbx\n\tandq $-16, %%rsp\n\tmovq luhip_cpu_rt(%%rip), %%rax\n\t" LUHIP_CLEAN_VECTORS                   \
-  "callq *%c[" entry "](%%rax)\n\tmovq %%rbx, %%rsp\n\tretq"
+/* Leaves the fiber in rsi, which goes on at its site, for the context in rcx. */
+#define LUHIP_SWITCH                                                                                                   \
+  "movq %%rsp, (%%rsi)\n\tmovq %%rbp, 8(%%rsi)\n\tmovq %%rax, 16(%%rsi)\n\t"                                           \
+  "movq (%%rcx), %%rsp\n\tmovq 8(%%rcx), %%rbp\n\tmovq %%rcx, %%rdi\n\tjmpq *16(%%rcx)\n"
+/* Asks an entry of the runtime, which needs an aligned stack, with the arguments in place; rax is the site. */
+#define LUHIP_ASK(entry)                                                                                               \
+  "movq %c[current](%%rdi), %%r12\n\tmovq %%rax, %%r13\n\tmovq %%rsp, %%rbx\n\tandq $-16, %%rsp\n\t"                   \
+  "movq luhip_cpu_rt(%%rip), %%rax\n\t" LUHIP_CLEAN_VECTORS "callq *%c[" entry "](%%rax)\n\tmovq %%rbx, %%rsp\n\t"     \
+  "movq %%rax, %%rcx\n\tmovq %%r13, %%rax\n\tmovq %%r12, %%rsi\n\ttestq %%rcx, %%rcx\n\tjne 3f\n\tjmpq *%%rax\n"       \
+  "3:\n\t" LUHIP_SWITCH
 
 LUHIP_FAST void luhip_fast_barrier() {
   __asm__ volatile("cmpl $0, %c[irregular](%%rdi)\n\t"
                    "jne 2f\n\t"
-                   "movl %c[arrived](%%rdi), %%eax\n\t"
-                   "incl %%eax\n\t"
-                   "cmpl %c[expected](%%rdi), %%eax\n\t"
+                   "movl %c[arrived](%%rdi), %%r8d\n\t"
+                   "incl %%r8d\n\t"
+                   "cmpl %c[expected](%%rdi), %%r8d\n\t"
                    "je 2f\n\t"
                    "movq %c[current](%%rdi), %%rsi\n\t"
                    "movl %c[epoch](%%rdi), %%edx\n\t"
@@ -144,20 +149,23 @@ LUHIP_FAST void luhip_fast_barrier() {
                    "movl %%edx, %c[wait](%%rsi)\n\t" /* first, as the next may be itself */
                    "cmpl %%edx, %c[wait](%%rcx)\n\t"
                    "jae 2f\n\t"
-                   "movl %%eax, %c[arrived](%%rdi)\n\t"
+                   "movl %%r8d, %c[arrived](%%rdi)\n\t"
                    "movq %%rcx, %c[current](%%rdi)\n\t"
-                   "movzwl %c[next](%%rcx), %%eax\n\t" /* whose turn is after that: its stack is needed soon */
-                   "shll $5, %%eax\n\t"
-                   "movq %c[fibers](%%rdi, %%rax), %%rax\n\t"
-                   "prefetcht0 (%%rax)\n\t"
-                   "prefetcht0 64(%%rax)\n\t" LUHIP_SWITCH("1f") "1:\n\t"
-                   "retq\n"
-                   "2:\n\t"
-                   "movq (%%rsp), %%rsi\n\t" LUHIP_SLOW("entry")::LUHIP_BLOCK_OFFSETS, [entry] LUHIP_OFFSET(luhip_cpu_rt, barrier));
+                   "movzwl %c[next](%%rcx), %%edx\n\t" /* whose turn is after that: its stack is needed soon */
+                   "shll $5, %%edx\n\t"
+                   "movq %c[fibers](%%rdi, %%rdx), %%rdx\n\t"
+                   "prefetcht0 (%%rdx)\n\t"
+                   "prefetcht0 64(%%rdx)\n\t" LUHIP_SWITCH "2:\n\t"
+                   "movq %%rax, %%rsi\n\t" LUHIP_ASK("entry")::LUHIP_BLOCK_OFFSETS,
+                   [entry] LUHIP_OFFSET(luhip_cpu_rt, barrier));
 }
 
+/* What this and the next leave on the stack is the address of the result. */
 LUHIP_FAST void luhip_fast_vote() {
-  __asm__ volatile("movq (%%rsp), %%rdx\n\t" LUHIP_SLOW("entry")::[entry] LUHIP_OFFSET(luhip_cpu_rt, vote));
+  __asm__ volatile("leaq %c[result](%%rdi), %%rdx\n\t"
+                   "pushq %%rdx\n\t"
+                   "movq %%rax, %%rdx\n\t" LUHIP_ASK("entry")::LUHIP_BLOCK_OFFSETS,
+                   [result] LUHIP_OFFSET(luhip_cpu_block, vote_result), [entry] LUHIP_OFFSET(luhip_cpu_rt, vote));
 }
 
 LUHIP_FAST void luhip_fast_warp() {
@@ -172,14 +180,15 @@ LUHIP_FAST void luhip_fast_warp() {
                    "shrl $%c[shift], %%r9d\n\t"
                    "imulq $%c[warp_bytes], %%r9, %%r9\n\t"
                    "leaq %c[warps](%%rdi, %%r9), %%r9\n\t" /* r9: its warp */
-                   "movq (%%rsp), %%rax\n\t"
+                   "leaq %c[result](%%r9, %%r10, 8), %%r13\n\t"
+                   "pushq %%r13\n\t"
                    "cmpq %%rax, %c[site](%%r9)\n\t"
                    "jne 2f\n\t"
                    "movq %c[waiting](%%r9), %%r11\n\t"
                    "movq %c[live](%%r9), %%rbx\n\t"
                    "testq %%r11, %%r11\n\t"
-                   "je 2f\n\t"               /* the first */
-                   "btsq %%r10, %%r11\n\t"   /* r11: who waits now */
+                   "je 2f\n\t"             /* the first */
+                   "btsq %%r10, %%r11\n\t" /* r11: who waits now */
                    "movq %%r11, %%r12\n\t"
                    "notq %%r12\n\t"
                    "andq %%rbx, %%r12\n\t"
@@ -191,8 +200,8 @@ LUHIP_FAST void luhip_fast_warp() {
                    "incl %%ecx\n\t"
                    "cmpl %c[next_start](%%rdi), %%ecx\n\t"
                    "jae 2f\n\t"
-                   "movl %c[epoch](%%rdi), %%eax\n\t"
-                   "cmpl %%eax, 32 + %c[wait](%%r8)\n\t"
+                   "movl %c[epoch](%%rdi), %%ecx\n\t"
+                   "cmpl %%ecx, 32 + %c[wait](%%r8)\n\t"
                    "jae 2f\n\t"
                    "movq %%rsi, %c[value](%%r9, %%r10, 8)\n\t"
                    "movb %%dl, %c[ask](%%r9, %%r10)\n\t"
@@ -200,18 +209,12 @@ LUHIP_FAST void luhip_fast_warp() {
                    "movq %%r11, %c[waiting](%%r9)\n\t"
                    "leaq 32(%%r8), %%rcx\n\t"
                    "movq %%rcx, %c[current](%%rdi)\n\t"
-                   "movq 64(%%r8), %%rax\n\t" /* the stack that is needed after that */
-                   "prefetcht0 (%%rax)\n\t"
-                   "prefetcht0 64(%%rax)\n\t"
-                   "leaq %c[result](%%r9, %%r10, 8), %%rax\n\t"
-                   "pushq %%rax\n\t"
-                   "movq %%r8, %%rsi\n\t" LUHIP_SWITCH("1f") "1:\n\t"
-                   "popq %%rax\n\t"
-                   "movq (%%rax), %%rax\n\t"
-                   "retq\n"
-                   "2:\n\t"
-                   "movq (%%rsp), %%rcx\n\t"
-                   "movq %%rsp, %%r8\n\t" LUHIP_SLOW("entry")::LUHIP_BLOCK_OFFSETS,
+                   "movq 64(%%r8), %%rdx\n\t" /* the stack that is needed after that */
+                   "prefetcht0 (%%rdx)\n\t"
+                   "prefetcht0 64(%%rdx)\n\t"
+                   "movq %%r8, %%rsi\n\t" LUHIP_SWITCH "2:\n\t"
+                   "movq %%rax, %%rcx\n\t"
+                   "movq %%rsp, %%r8\n\t" LUHIP_ASK("entry")::LUHIP_BLOCK_OFFSETS,
                    [next_start] LUHIP_OFFSET(luhip_cpu_block, next_start), [warps] LUHIP_OFFSET(luhip_cpu_block, warps),
                    [warp_bytes] "i"(sizeof(luhip_cpu_warp)), [lanes] "i"(LUHIP_CPU_WARP),
                    [shift] "i"(LUHIP_CPU_WARP == 64 ? 6 : 5), [live] LUHIP_OFFSET(luhip_cpu_warp, live),
@@ -223,21 +226,21 @@ LUHIP_FAST void luhip_fast_warp() {
 
 static __forceinline__ void luhip_call_barrier(luhip_cpu_block *block) {
   long a, d, si;
-  __asm__ volatile("callq luhip_fast_barrier"
-                                      : "+D"(block), "=S"(si), "=d"(d), "=a"(a)::LUHIP_REGISTERS);
+  __asm__ volatile("leaq 1f(%%rip), %%rax\n\tjmp luhip_fast_barrier\n1:"
+                   : "+D"(block), "=S"(si), "=d"(d), "=a"(a)::LUHIP_REGISTERS);
 }
 static __forceinline__ unsigned long long luhip_call_vote(luhip_cpu_block *block, unsigned long yes) {
   long d;
   unsigned long long votes;
-  __asm__ volatile("callq luhip_fast_vote"
-                                      : "+D"(block), "+S"(yes), "=d"(d), "=a"(votes)::LUHIP_REGISTERS);
+  __asm__ volatile("leaq 1f(%%rip), %%rax\n\tjmp luhip_fast_vote\n1:\n\tpopq %%rax\n\tmovq (%%rax), %%rax"
+                   : "+D"(block), "+S"(yes), "=d"(d), "=a"(votes)::LUHIP_REGISTERS);
   return votes;
 }
 static __forceinline__ unsigned long long luhip_call_warp(luhip_cpu_block *block, unsigned long long value,
                                                           unsigned long ask) {
   unsigned long long result;
-  __asm__ volatile("callq luhip_fast_warp"
-                                      : "+D"(block), "+S"(value), "+d"(ask), "=a"(result)::LUHIP_REGISTERS);
+  __asm__ volatile("leaq 1f(%%rip), %%rax\n\tjmp luhip_fast_warp\n1:\n\tpopq %%rax\n\tmovq (%%rax), %%rax"
+                   : "+D"(block), "+S"(value), "+d"(ask), "=a"(result)::LUHIP_REGISTERS);
   return result;
 }
 
@@ -246,13 +249,23 @@ static __forceinline__ unsigned long long luhip_call_warp(luhip_cpu_block *block
    convergent. */
 #define LUHIP_PLAIN extern "C" __attribute__((noinline, optnone, convergent, nomerge, used, visibility("hidden")))
 LUHIP_PLAIN void luhip_call_barrier(luhip_cpu_block *block) {
-  luhip_cpu_rt->barrier(block, __builtin_return_address(0));
+  luhip_cpu_fiber *fiber = block->current;
+  luhip_cpu_context *to = luhip_cpu_rt->barrier(block, __builtin_return_address(0));
+  if (to) luhip_cpu_rt->go(&fiber->context, to);
 }
 LUHIP_PLAIN unsigned long long luhip_call_vote(luhip_cpu_block *block, unsigned yes) {
-  return luhip_cpu_rt->vote(block, yes, __builtin_return_address(0));
+  luhip_cpu_fiber *fiber = block->current;
+  luhip_cpu_context *to = luhip_cpu_rt->vote(block, yes, __builtin_return_address(0));
+  if (to) luhip_cpu_rt->go(&fiber->context, to);
+  return block->vote_result;
 }
 LUHIP_PLAIN unsigned long long luhip_call_warp(luhip_cpu_block *block, unsigned long long value, unsigned ask) {
-  return luhip_cpu_rt->warp(block, value, ask, __builtin_return_address(0), (char *)__builtin_frame_address(0));
+  luhip_cpu_fiber *fiber = block->current;
+  unsigned thread = unsigned(fiber - block->fibers);
+  luhip_cpu_context *to = luhip_cpu_rt->warp(block, value, ask, __builtin_return_address(0),
+                                             static_cast<const char *>(__builtin_frame_address(0)));
+  if (to) luhip_cpu_rt->go(&fiber->context, to);
+  return block->warps[thread / LUHIP_CPU_WARP].result[thread % LUHIP_CPU_WARP];
 }
 #endif
 
@@ -382,7 +395,9 @@ static __forceinline__ long long wall_clock64() { return (long long)(luhip_cpu_r
 /* Waiting lets the others of the block run: a loop that waits for one of them must do this. */
 static __forceinline__ void __nanosleep(unsigned) {
   luhip_blocking here;
-  luhip_cpu_rt->yield(luhip_block);
+  luhip_cpu_fiber *fiber = luhip_block->current;
+  luhip_cpu_context *to = luhip_cpu_rt->yield(luhip_block);
+  if (to) luhip_cpu_rt->go(&fiber->context, to);
 }
 static __forceinline__ void __builtin_amdgcn_s_sleep(int) { __nanosleep(0); }
 
@@ -409,7 +424,8 @@ template <class... A, void (*kernel)(A...)> struct luhip_wrapper<kernel> {
     luhip_enter(block);
     const unsigned nx = blockDim.x, ny = blockDim.y, nz = blockDim.z;
     unsigned x = 0, y = 0, z = 0;
-    if (start) x = start % nx, y = start / nx % ny, z = start / nx / ny;
+    if (start < nx) x = start;
+    else x = start % nx, y = start / nx % ny, z = start / nx / ny;
     for (; z < nz; z++, y = 0) {
       for (; y < ny; y++, x = 0) {
         /* Asked for, so that rows of 16 threads are vectorised too: by itself the compiler leaves a loop that needs
