@@ -78,6 +78,8 @@ support.each_device(function(id)
 
     it("K1 that macros make are found", function()
       local program = dev:compile [[
+        #include <hip/hip_fp16.h>
+        #include <hip/hip_runtime.h>
         #define MAKE(name, value) __global__ void name(int *made) { *made = value; }
         MAKE(one, 1)
         namespace n { MAKE(two, 2) }

@@ -58,6 +58,7 @@ static luhip_status tell_failure(const struct setup *setup, const struct source 
                      setup->options->timeout_ms ? setup->options->timeout_ms : (unsigned)DEFAULT_TIMEOUT_MS);
     break;
   case hip_ErrorInvalidValue:
+  case hip_ErrorInvalidDevice: /* an arch that the compiler does not know */
     made = error_new(LUHIP_E_ARGUMENT, "cannot compile '%s': %.*s", setup->program, (int)strcspn(said, "\n"), said);
     break;
   case hip_ErrorUnknown:
@@ -96,7 +97,8 @@ static luhip_status run_compiler(const struct setup *setup, struct source *sourc
   return status;
 }
 
-/* Kernels that macros make show after preprocessing. Where that fails, so will the compile, with a better message. */
+/* Kernels that macros make show after preprocessing. What the source itself does wrong is left to the compile, which
+   says it better; any other failure ends here, since an image without those kernels must not get into the caches. */
 static luhip_status find_hidden(const struct setup *setup, struct source *source, luhip_error **error) {
   const struct hip_api *api = setup->target->api;
   if (!source->hidden || !api->hipxPreprocess) return LUHIP_OK;
@@ -106,10 +108,12 @@ static luhip_status find_hidden(const struct setup *setup, struct source *source
   struct hip_compile_result result = {0};
   luhip_status status = LUHIP_OK;
   bool grown;
-  if (api->hipxPreprocess(&request, &result) == hip_Success && result.code) {
+  hip_error_t code = api->hipxPreprocess(&request, &result);
+  if (code == hip_Success) {
     source->hidden = false;
     status = source_scan_more(source, result.code, result.code_bytes, &grown, error);
-  }
+  } else if (code != hip_ErrorInvalidSource)
+    status = tell_failure(setup, source, code, result.log, error);
   api->hipxCompileFree(&result);
   free(text);
   return status;
