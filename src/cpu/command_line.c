@@ -40,6 +40,7 @@ static const char *const clang_only[] = {"--no-default-config",
                                          "-nostdlibinc",
                                          "-fno-crash-diagnostics",
                                          "-Wno-unused-command-line-argument",
+                                         "-Wno-pass-failed", /* the loop over threads is asked to be vectorised */
                                          "-fconvergent-functions",
                                          "-mno-red-zone",
                                          "-mllvm",
