@@ -47,8 +47,15 @@ static const char *const clang_only[] = {"--no-default-config",
                                          "-enable-tail-merge=0",
                                          "-mllvm",
                                          "-disable-block-placement"};
-static const char *const gcc_only[] = {"-nostdinc++", "-nostdinc", "-fno-extern-tls-init", "-fno-gnu-unique",
-                                       "-Wno-attributes"};
+static const char *const gcc_only[] = {"-nostdinc++",
+                                       "-nostdinc",
+                                       "-fno-extern-tls-init",
+                                       "-fno-gnu-unique",
+                                       "-Wno-attributes",
+                                       "-mno-red-zone",
+                                       "-fno-crossjumping",
+                                       "-fno-tree-tail-merge",
+                                       "-fno-reorder-blocks"};
 
 void cpu_line_add(struct command_line *line, const char *item) {
   if (line->count + 2 > line->capacity) {
