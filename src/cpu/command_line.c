@@ -54,8 +54,7 @@ static const char *const gcc_only[] = {"-nostdinc++",
                                        "-Wno-attributes",
                                        "-mno-red-zone",
                                        "-fno-crossjumping",
-                                       "-fno-tree-tail-merge",
-                                       "-fno-reorder-blocks"};
+                                       "-fno-tree-tail-merge"};
 
 void cpu_line_add(struct command_line *line, const char *item) {
   if (line->count + 2 > line->capacity) {
