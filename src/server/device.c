@@ -11,9 +11,7 @@
  */
 #include "server/allocation.h"
 #include "server/array.h"
-#include "server/capture.h"
 #include "server/event.h"
-#include "server/graph.h"
 #include "server/program.h"
 #include "server/server.h"
 #include "server/stream.h"
@@ -96,7 +94,7 @@ bool device_enter_quietly(luhip_device *device) {
 }
 
 static bool has_trash(const struct trash *trash) {
-  return trash->blocks || trash->pinned || trash->programs || trash->ngraphs;
+  return trash->blocks || trash->pinned || trash->programs;
 }
 
 static void empty_trash(luhip_device *device) {
@@ -106,14 +104,11 @@ static void empty_trash(luhip_device *device) {
   manager_free_list(device->api, trash.blocks);
   pinned_free_list(device->api, trash.pinned);
   program_unload_list(device->api, trash.programs);
-  for (size_t i = 0; i < trash.ngraphs; i++)
-    device->api->hipGraphExecDestroy(trash.graphs[i]);
-  free(trash.graphs);
   device_retake(device);
 }
 
 void device_leave(luhip_device *device) {
-  while (!device->recordings && has_trash(&device->trash))
+  while (has_trash(&device->trash))
     empty_trash(device);
   pthread_mutex_unlock(&device->lock);
 }
@@ -321,9 +316,7 @@ static bool quiesce(luhip_device *device) {
 
 static void give_back(luhip_device *device, bool idle) {
   faults_take(device);
-  captures_close(device);
   inflight_close(device);
-  graphs_close(device, idle);
   arrays_orphan(device);
   allocations_close(device, idle);
   programs_close(device, idle);
@@ -363,15 +356,6 @@ void luhip_device_close(luhip_device *device) {
   pthread_mutex_unlock(&registry.lock);
   if (last) close_last(device);
   device_release(device);
-}
-
-luhip_status luhip_device_may_close(luhip_device *device, luhip_error **error) {
-  pthread_mutex_lock(&registry.lock);
-  bool last = device->users == 1;
-  pthread_mutex_unlock(&registry.lock);
-  if (!last || !luhip_device_is_recording(device)) return LUHIP_OK;
-  return error_set(error, LUHIP_E_CAPTURE, "close: a stream of device %s is recording; end or cancel the capture first",
-                   device->info.id);
 }
 
 bool luhip_device_is_open(luhip_device *device) {
