@@ -45,7 +45,8 @@ struct luhip_error {
 enum { IMMORTAL = -1 };
 
 static char no_memory_text[] = "the host is out of memory";
-static luhip_error no_memory = {.refs = IMMORTAL, .kind = LUHIP_E_MEMORY, .message = no_memory_text, .full = no_memory_text};
+static luhip_error no_memory = {
+    .refs = IMMORTAL, .kind = LUHIP_E_MEMORY, .message = no_memory_text, .full = no_memory_text};
 
 /* ---- making -------------------------------------------------------------------------------------------------- */
 
@@ -144,8 +145,7 @@ void error_add_diagnostic(luhip_error *error, const char *file, int line, int co
   error->diagnostics = list;
   char *names[3] = {strdup(file ? file : ""), strdup(severity ? severity : ""), strdup(text ? text : "")};
   if (!names[0] || !names[1] || !names[2]) {
-    for (int i = 0; i < 3; i++)
-      free(names[i]);
+    for (int i = 0; i < 3; i++) free(names[i]);
     return;
   }
   list[error->ndiagnostics++] =
@@ -197,15 +197,13 @@ luhip_error *luhip_error_retain(luhip_error *error) {
 void luhip_error_release(luhip_error *error) {
   if (!error || fixed(error) || __atomic_sub_fetch(&error->refs, 1, __ATOMIC_ACQ_REL) > 0) return;
   luhip_error_release(error->cause);
-  for (size_t i = 0; i < error->nfailures; i++)
-    luhip_error_release(error->failures[i]);
+  for (size_t i = 0; i < error->nfailures; i++) luhip_error_release(error->failures[i]);
   for (size_t i = 0; i < error->ndiagnostics; i++) {
     free((char *)error->diagnostics[i].file);
     free((char *)error->diagnostics[i].severity);
     free((char *)error->diagnostics[i].text);
   }
-  for (size_t i = 0; i < error->nskips; i++)
-    free(error->skips[i]);
+  for (size_t i = 0; i < error->nskips; i++) free(error->skips[i]);
   if (error->where) free(error->where->kernel);
   free(error->where);
   free(error->failures);
@@ -248,21 +246,18 @@ const luhip_error *luhip_error_failure(const luhip_error *error, size_t index) {
 }
 
 size_t luhip_error_diagnostics(const luhip_error *error, const luhip_diagnostic **list) {
-  while (error && !error->ndiagnostics)
-    error = error->cause;
+  while (error && !error->ndiagnostics) error = error->cause;
   if (list) *list = error ? error->diagnostics : NULL;
   return error ? error->ndiagnostics : 0;
 }
 
 const char *luhip_error_log(const luhip_error *error) {
-  while (error && !error->log)
-    error = error->cause;
+  while (error && !error->log) error = error->cause;
   return error ? error->log : "";
 }
 
 bool luhip_error_where(const luhip_error *error, const char **kernel, int32_t block[3], int32_t thread[3]) {
-  while (error && !error->where)
-    error = error->cause;
+  while (error && !error->where) error = error->cause;
   if (!error) return false;
   if (kernel) *kernel = error->where->kernel ? error->where->kernel : "";
   for (int i = 0; i < 3; i++) {
@@ -289,8 +284,7 @@ const char *luhip_error_skip(const luhip_error *error, size_t index) {
 
 static void indent(struct text *text, int depth) {
   text_add(text, "\n");
-  for (int i = 0; i < depth; i++)
-    text_add(text, "  ");
+  for (int i = 0; i < depth; i++) text_add(text, "  ");
 }
 
 static void render_skips(struct text *text, const luhip_error *error, int depth) {
@@ -307,8 +301,7 @@ static void render_skips(struct text *text, const luhip_error *error, int depth)
 /* The next error down that says something its wrapper's message does not say already. */
 static const luhip_error *new_cause(const luhip_error *error) {
   const luhip_error *cause = error->cause;
-  while (cause && strstr(error->message, cause->message))
-    cause = cause->cause;
+  while (cause && strstr(error->message, cause->message)) cause = cause->cause;
   return cause;
 }
 

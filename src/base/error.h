@@ -25,7 +25,8 @@ luhip_error *error_wrap(luhip_error *cause, luhip_status kind, const char *forma
 void error_add_failure(luhip_error *error, luhip_error *failure);
 /* How many allocations carry a failure: shown in its full text, read by luhip_error_carriers. */
 void error_set_carriers(luhip_error *error, size_t carriers);
-void error_add_diagnostic(luhip_error *error, const char *file, int line, int column, const char *severity, const char *text);
+void error_add_diagnostic(luhip_error *error, const char *file, int line, int column, const char *severity,
+                          const char *text);
 void error_set_log(luhip_error *error, const char *log);
 void error_set_where(luhip_error *error, const char *kernel, const int32_t block[3], const int32_t thread[3]);
 /* Adds a skip record: the newest 16 are kept, all are counted. */

@@ -13,9 +13,9 @@
 struct allocation; /* server/allocation.h */
 
 struct luhip_buffer {
-  int refs;        /* atomic */
-  int freed;       /* atomic: luhip_buffer_free was called on this handle, allocation is NULL */
-  uint64_t id;     /* process-unique, never reused */
+  int refs;    /* atomic */
+  int freed;   /* atomic: luhip_buffer_free was called on this handle, allocation is NULL */
+  uint64_t id; /* process-unique, never reused */
   struct luhip_device *device;
   struct allocation *allocation;
   luhip_layout layout; /* immutable */

@@ -32,12 +32,12 @@ too_big:
   return error_set(error, LUHIP_E_TOO_BIG, "a buffer of this shape has more than %zu bytes", (size_t)PTRDIFF_MAX);
 }
 
-luhip_status layout_packed(luhip_dtype dtype, int ndim, const size_t *shape, luhip_layout *layout, luhip_error **error) {
+luhip_status layout_packed(luhip_dtype dtype, int ndim, const size_t *shape, luhip_layout *layout,
+                           luhip_error **error) {
   luhip_status status = check_dims(dtype, ndim, error);
   if (status) return status;
   *layout = (luhip_layout){.dtype = dtype, .ndim = ndim};
-  for (int i = 0; i < ndim; i++)
-    layout->shape[i] = shape[i];
+  for (int i = 0; i < ndim; i++) layout->shape[i] = shape[i];
   status = count_elements(layout, error);
   if (status) return status;
   ptrdiff_t stride = 1;

@@ -33,7 +33,7 @@ static void let_go(struct pinned *pinned, size_t class, struct pinned_block **li
 
 /* Lets go of idle blocks, largest classes first, until the cache is within its limit. */
 static void trim(struct pinned *pinned, marks_passed passed, void *user, struct pinned_block **trash) {
-  for (size_t class = PINNED_CLASSES; class-- > 0 && pinned->cached > pinned->cache_limit;) {
+  for (size_t class = PINNED_CLASSES; class -- > 0 && pinned->cached > pinned->cache_limit;) {
     while (pinned->classes[class] && pinned->cached > pinned->cache_limit &&
            passed(user, &pinned->classes[class]->marks)) {
       let_go(pinned, class, trash);
@@ -86,7 +86,7 @@ void pinned_leave(struct pinned *pinned, const struct pinned_block *block) {
 
 struct pinned_block *pinned_detach(struct pinned *pinned, marks_passed passed, void *user) {
   struct pinned_block *list = NULL;
-  for (size_t class = 0; class < PINNED_CLASSES; class++) {
+  for (size_t class = 0; class < PINNED_CLASSES; class ++) {
     while (pinned->classes[class] && (!passed || passed(user, &pinned->classes[class]->marks))) {
       let_go(pinned, class, &list);
     }

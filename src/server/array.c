@@ -26,8 +26,8 @@ static luhip_status no_memory(size_t bytes, luhip_error **error) {
 static luhip_status make_plain(const luhip_layout *layout, luhip_array **out, luhip_error **error) {
   luhip_array *array = array_make(layout);
   if (!array) return no_memory(layout->bytes, error);
-  size_t bytes = layout->bytes ? (layout->bytes + PLAIN_ALIGNMENT - 1) / PLAIN_ALIGNMENT * PLAIN_ALIGNMENT
-                               : PLAIN_ALIGNMENT;
+  size_t bytes =
+      layout->bytes ? (layout->bytes + PLAIN_ALIGNMENT - 1) / PLAIN_ALIGNMENT * PLAIN_ALIGNMENT : PLAIN_ALIGNMENT;
   array->data = aligned_alloc(PLAIN_ALIGNMENT, bytes);
   if (!array->data) {
     free(array);

@@ -7,7 +7,8 @@
 #include "server/allocation.h"
 
 /* With the lock: the buffer is this device's and was not freed. `what` begins the message ("read", "fill"). */
-luhip_status buffer_usable(const luhip_buffer *buffer, const luhip_device *device, const char *what, luhip_error **error);
+luhip_status buffer_usable(const luhip_buffer *buffer, const luhip_device *device, const char *what,
+                           luhip_error **error);
 /* The bytes of a contiguous buffer. */
 static inline struct region buffer_span(const luhip_buffer *buffer) {
   return (struct region){buffer->layout.offset, buffer->layout.bytes, 1, buffer->layout.bytes};

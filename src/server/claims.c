@@ -57,8 +57,7 @@ static void add_piece(struct pieces *pieces, size_t first, size_t end, struct fa
 static struct pieces cut(const struct claims *claims, size_t first, size_t end, struct failure *failure) {
   struct pieces pieces = {.low = first_ending_after(claims, first)};
   pieces.high = pieces.low;
-  while (pieces.high < claims->count && claims->list[pieces.high].first < end)
-    pieces.high++;
+  while (pieces.high < claims->count && claims->list[pieces.high].first < end) pieces.high++;
   struct claim none = {0}, left = none, right = none;
   if (pieces.low < pieces.high) {
     left = claims->list[pieces.low];
@@ -87,8 +86,7 @@ static struct pieces cut(const struct claims *claims, size_t first, size_t end, 
 static void splice(struct claims *claims, const struct pieces *pieces) {
   for (uint32_t i = 0; i < pieces->count; i++)
     failure_carry(pieces->list[i].failure); /* before the old ones go: it may be the same failure */
-  for (uint32_t i = pieces->low; i < pieces->high; i++)
-    failure_drop(claims->list[i].failure);
+  for (uint32_t i = pieces->low; i < pieces->high; i++) failure_drop(claims->list[i].failure);
   memmove(&claims->list[pieces->low + pieces->count], &claims->list[pieces->high],
           (claims->count - pieces->high) * sizeof *claims->list);
   memcpy(&claims->list[pieces->low], pieces->list, pieces->count * sizeof *claims->list);
@@ -98,8 +96,7 @@ static void splice(struct claims *claims, const struct pieces *pieces) {
 /* Out of host memory: one claim over everything fits in what is there. */
 static void claim_everything(struct claims *claims, struct failure *failure) {
   failure_carry(failure);
-  for (uint32_t i = 0; i < claims->count; i++)
-    failure_drop(claims->list[i].failure);
+  for (uint32_t i = 0; i < claims->count; i++) failure_drop(claims->list[i].failure);
   if (!claims->capacity) claims->list = &claims->one;
   claims->list[0] = (struct claim){0, SIZE_MAX, failure};
   claims->count = 1;
@@ -127,8 +124,7 @@ void claims_set_region(struct claims *claims, const struct region *region, struc
 }
 
 void claims_free(struct claims *claims) {
-  for (uint32_t i = 0; i < claims->count; i++)
-    failure_drop(claims->list[i].failure);
+  for (uint32_t i = 0; i < claims->count; i++) failure_drop(claims->list[i].failure);
   if (claims->capacity) free(claims->list);
   *claims = (struct claims){0};
 }

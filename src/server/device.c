@@ -11,7 +11,9 @@
  */
 #include "server/allocation.h"
 #include "server/array.h"
+#include "server/capture.h"
 #include "server/event.h"
+#include "server/graph.h"
 #include "server/program.h"
 #include "server/server.h"
 #include "server/stream.h"
@@ -94,7 +96,7 @@ bool device_enter_quietly(luhip_device *device) {
 }
 
 static bool has_trash(const struct trash *trash) {
-  return trash->blocks || trash->pinned || trash->programs;
+  return trash->blocks || trash->pinned || trash->programs || trash->ngraphs;
 }
 
 static void empty_trash(luhip_device *device) {
@@ -104,12 +106,13 @@ static void empty_trash(luhip_device *device) {
   manager_free_list(device->api, trash.blocks);
   pinned_free_list(device->api, trash.pinned);
   program_unload_list(device->api, trash.programs);
+  for (size_t i = 0; i < trash.ngraphs; i++) device->api->hipGraphExecDestroy(trash.graphs[i]);
+  free(trash.graphs);
   device_retake(device);
 }
 
 void device_leave(luhip_device *device) {
-  while (has_trash(&device->trash))
-    empty_trash(device);
+  while (!device->recordings && has_trash(&device->trash)) empty_trash(device);
   pthread_mutex_unlock(&device->lock);
 }
 
@@ -178,8 +181,8 @@ static luhip_status start_driver(luhip_device *device, luhip_error **error) {
   return error_give(error, driver_error(rc, LUHIP_E_DRIVER, "device %s: no stream", device->info.id));
 }
 
-static luhip_status device_new(const struct device_name *name, const luhip_open_options *options,
-                               luhip_device **out, luhip_error **error) {
+static luhip_status device_new(const struct device_name *name, const luhip_open_options *options, luhip_device **out,
+                               luhip_error **error) {
   luhip_device *device = calloc(1, sizeof *device);
   if (!device) return error_set(error, LUHIP_E_MEMORY, "the host has no memory for a device");
   *device = (luhip_device){.refs = 1,
@@ -201,7 +204,8 @@ static luhip_status device_new(const struct device_name *name, const luhip_open_
     return status;
   }
   int pitch = 0;
-  if (name->api->hipDeviceGetAttribute(&pitch, hip_DeviceAttributeTexturePitchAlignment, name->ordinal) != hip_Success) {
+  if (name->api->hipDeviceGetAttribute(&pitch, hip_DeviceAttributeTexturePitchAlignment, name->ordinal) !=
+      hip_Success) {
     pitch = 0;
   }
   device->pitch_alignment = pitch > 0 ? (size_t)pitch : device->info.alignment;
@@ -316,7 +320,9 @@ static bool quiesce(luhip_device *device) {
 
 static void give_back(luhip_device *device, bool idle) {
   faults_take(device);
+  captures_close(device);
   inflight_close(device);
+  graphs_close(device, idle);
   arrays_orphan(device);
   allocations_close(device, idle);
   programs_close(device, idle);
@@ -356,6 +362,15 @@ void luhip_device_close(luhip_device *device) {
   pthread_mutex_unlock(&registry.lock);
   if (last) close_last(device);
   device_release(device);
+}
+
+luhip_status luhip_device_may_close(luhip_device *device, luhip_error **error) {
+  pthread_mutex_lock(&registry.lock);
+  bool last = device->users == 1;
+  pthread_mutex_unlock(&registry.lock);
+  if (!last || !luhip_device_is_recording(device)) return LUHIP_OK;
+  return error_set(error, LUHIP_E_CAPTURE, "close: a stream of device %s is recording; end or cancel the capture first",
+                   device->info.id);
 }
 
 bool luhip_device_is_open(luhip_device *device) {

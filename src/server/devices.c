@@ -74,8 +74,7 @@ static void list_provider(struct listing *listing, const struct hip_provider *pr
 
 size_t luhip_devices(luhip_device_info *list, size_t max) {
   struct listing listing = {list, list ? max : 0, 0};
-  for (size_t i = 0; hip_providers[i]; i++)
-    list_provider(&listing, hip_providers[i]);
+  for (size_t i = 0; hip_providers[i]; i++) list_provider(&listing, hip_providers[i]);
   return listing.count;
 }
 

@@ -60,11 +60,12 @@ static const char *suspect(luhip_device *device) {
 void device_poison(luhip_device *device, hip_error_t rc) {
   if (device->poison || !sticky(rc)) return;
   const char *kernel = suspect(device);
-  luhip_error *error = error_new(LUHIP_E_POISONED,
-                                 "device %s did not survive an error of the driver, %s (%d); the first launch suspected "
-                                 "is of %s%s%s; close the device and open it again",
-                                 device->info.id, hip_error_name(rc), (int)rc, kernel ? "kernel '" : "no kernel",
-                                 kernel ? kernel : "", kernel ? "'" : "");
+  luhip_error *error =
+      error_new(LUHIP_E_POISONED,
+                "device %s did not survive an error of the driver, %s (%d); the first launch suspected "
+                "is of %s%s%s; close the device and open it again",
+                device->info.id, hip_error_name(rc), (int)rc, kernel ? "kernel '" : "no kernel", kernel ? kernel : "",
+                kernel ? "'" : "");
   device->poison = failure_new(&device->failures, error);
 }
 

@@ -7,7 +7,7 @@
 #include "server/server.h"
 
 struct luhip_event {
-  int refs; /* atomic */
+  int refs;             /* atomic */
   luhip_device *device; /* retained */
   hip_event_t event;    /* NULL once the device was closed */
   uint32_t slot;

@@ -51,11 +51,9 @@ struct failure *failure_new(struct failure_store *store, luhip_error *error) {
 
 static void failure_destroy(struct failure *failure) {
   store_remove(failure);
-  for (size_t i = 0; i < failure->nparts; i++)
-    failure_release(failure->parts[i]);
+  for (size_t i = 0; i < failure->nparts; i++) failure_release(failure->parts[i]);
   free(failure->parts);
-  for (size_t i = 0; i < SKIP_RECORDS; i++)
-    free(failure->skips[i].text);
+  for (size_t i = 0; i < SKIP_RECORDS; i++) free(failure->skips[i].text);
   luhip_error_release(failure->error);
   free(failure);
 }
@@ -103,13 +101,11 @@ static void set_add_one(struct failure_set *set, struct failure *failure) {
 
 void failure_set_add(struct failure_set *set, struct failure *failure) {
   if (!failure->nparts) set_add_one(set, failure);
-  for (size_t i = 0; i < failure->nparts; i++)
-    set_add_one(set, failure->parts[i]);
+  for (size_t i = 0; i < failure->nparts; i++) set_add_one(set, failure->parts[i]);
 }
 
 void failure_set_free(struct failure_set *set) {
-  for (size_t i = 0; i < set->count; i++)
-    failure_release(set->list[i]);
+  for (size_t i = 0; i < set->count; i++) failure_release(set->list[i]);
   free(set->list);
   *set = (struct failure_set){0};
 }
@@ -118,8 +114,7 @@ static bool same_parts(const struct failure *failure, const struct failure_set *
   if (failure->nparts != set->count) return false;
   for (size_t i = 0; i < set->count; i++) {
     bool found = false;
-    for (size_t j = 0; j < failure->nparts && !found; j++)
-      found = failure->parts[j] == set->list[i];
+    for (size_t j = 0; j < failure->nparts && !found; j++) found = failure->parts[j] == set->list[i];
     if (!found) return false;
   }
   return true;
@@ -136,8 +131,7 @@ struct failure *failure_of_set(struct failure_store *store, const struct failure
     free(parts);
     return failure_hold(set->list[0]);
   }
-  for (size_t i = 0; i < set->count; i++)
-    parts[i] = failure_hold(set->list[i]);
+  for (size_t i = 0; i < set->count; i++) parts[i] = failure_hold(set->list[i]);
   failure->parts = parts;
   failure->nparts = set->count;
   return failure;
@@ -153,8 +147,7 @@ static void add_skip(struct failure *failure, const char *text, const struct ski
 }
 
 void failure_set_skip(const struct failure_set *set, const char *text, const struct skip *ids) {
-  for (size_t i = 0; i < set->count; i++)
-    add_skip(set->list[i], text, ids);
+  for (size_t i = 0; i < set->count; i++) add_skip(set->list[i], text, ids);
 }
 
 enum { CHAIN_IDS = 64 };
@@ -178,18 +171,15 @@ static void chain_add(struct chain *chain, uint64_t id) {
 /* Whether the record explains one of the chain's allocations; then what it needed is followed too. */
 static bool chain_follow(struct chain *chain, const struct skip *skip) {
   bool explains = false;
-  for (unsigned i = 0; i < skip->nwritten && !explains; i++)
-    explains = chain_has(chain, skip->written[i]);
-  for (unsigned i = 0; explains && i < skip->nneeded; i++)
-    chain_add(chain, skip->needed[i]);
+  for (unsigned i = 0; i < skip->nwritten && !explains; i++) explains = chain_has(chain, skip->written[i]);
+  for (unsigned i = 0; explains && i < skip->nneeded; i++) chain_add(chain, skip->needed[i]);
   return explains;
 }
 
 /* The launches between these buffers and the root, oldest first. */
 static void add_chain(luhip_error *error, const struct failure *failure, const uint64_t *ids, size_t nids) {
   struct chain chain = {.nids = 0};
-  for (size_t i = 0; i < nids; i++)
-    chain_add(&chain, ids[i]);
+  for (size_t i = 0; i < nids; i++) chain_add(&chain, ids[i]);
   const struct skip *found[SKIP_RECORDS];
   size_t nfound = 0;
   uint64_t kept = failure->skip_total < SKIP_RECORDS ? failure->skip_total : SKIP_RECORDS;
@@ -197,8 +187,7 @@ static void add_chain(luhip_error *error, const struct failure *failure, const u
     const struct skip *skip = &failure->skips[(failure->skip_total - 1 - i) % SKIP_RECORDS];
     if (skip->text && chain_follow(&chain, skip)) found[nfound++] = skip;
   }
-  while (nfound > 0)
-    error_add_skip(error, found[--nfound]->text);
+  while (nfound > 0) error_add_skip(error, found[--nfound]->text);
   error_set_skip_total(error, failure->skip_total);
 }
 

@@ -12,9 +12,9 @@ struct luhip_future {
   int refs;             /* atomic */
   luhip_device *device; /* retained */
   uint32_t slot;
-  uint64_t position;    /* its fence; 0: nothing was to be copied */
+  uint64_t position; /* its fence; 0: nothing was to be copied */
   bool done;
-  luhip_error *error;   /* once done: why it failed */
+  luhip_error *error;        /* once done: why it failed */
   struct failure_set taints; /* failures of what it read, heard of after it was enqueued */
   struct signal *signal;     /* luhip_future_fd */
   uint64_t *ids;             /* allocations read, for the report */

@@ -53,8 +53,7 @@ static void load_kernel(luhip_kernel *kernel) {
 static hip_error_t load_module(luhip_program *program) {
   module_lock();
   hip_error_t rc = program->device->api->hipModuleLoadData(&program->module, program->image->code);
-  for (size_t i = 0; rc == hip_Success && i < program->image->nkernels; i++)
-    load_kernel(&program->kernels[i]);
+  for (size_t i = 0; rc == hip_Success && i < program->image->nkernels; i++) load_kernel(&program->kernels[i]);
   module_unlock();
   return rc;
 }
@@ -69,8 +68,7 @@ static void program_free(luhip_program *program) {
 /* Takes over the image; NULL when the host has no memory. */
 static luhip_program *program_make(luhip_device *device, struct kernel_image *image) {
   size_t nshown = 0;
-  for (size_t i = 0; i < image->nkernels; i++)
-    nshown += image->kernels[i].nparams;
+  for (size_t i = 0; i < image->nkernels; i++) nshown += image->kernels[i].nparams;
   luhip_program *program = calloc(1, sizeof *program);
   if (!program) {
     kernel_image_release(image);
@@ -87,8 +85,7 @@ static luhip_program *program_make(luhip_device *device, struct kernel_image *im
   for (size_t i = 0; i < image->nkernels; i++) {
     const struct kernel_signature *signature = &image->kernels[i];
     program->kernels[i] = (luhip_kernel){.program = program, .signature = signature, .shown = shown};
-    for (size_t p = 0; p < signature->nparams; p++)
-      *shown++ = signature->params[p].shown;
+    for (size_t p = 0; p < signature->nparams; p++) *shown++ = signature->params[p].shown;
   }
   return program;
 }
@@ -185,8 +182,7 @@ void programs_close(luhip_device *device, bool unload) {
   for (luhip_program *program = device->programs; program; program = program->next) {
     if (unload) device->api->hipModuleUnload(program->module);
     program->module = NULL;
-    for (size_t i = 0; i < program->image->nkernels; i++)
-      program->kernels[i].function = NULL;
+    for (size_t i = 0; i < program->image->nkernels; i++) program->kernels[i].function = NULL;
   }
 }
 
@@ -280,7 +276,8 @@ static luhip_status make_global(luhip_program *program, const char *name, hip_de
   return LUHIP_OK;
 }
 
-static luhip_status find_global(luhip_program *program, const char *name, struct allocation **out, luhip_error **error) {
+static luhip_status find_global(luhip_program *program, const char *name, struct allocation **out,
+                                luhip_error **error) {
   for (struct program_global *global = program->globals; global; global = global->next) {
     if (strcmp(global->name, name) != 0) continue;
     *out = global->allocation;

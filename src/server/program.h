@@ -14,8 +14,8 @@
 struct luhip_kernel {
   luhip_program *program;
   const struct kernel_signature *signature;
-  const luhip_param *shown;     /* the signature's parameters as the public API gives them */
-  hip_function_t function;      /* NULL: the driver refused it (refused), or the device was closed */
+  const luhip_param *shown; /* the signature's parameters as the public API gives them */
+  hip_function_t function;  /* NULL: the driver refused it (refused), or the device was closed */
   hip_error_t refused;
   luhip_kernel_info info;
 };
@@ -27,9 +27,9 @@ struct program_global {
 };
 
 struct luhip_program {
-  int refs;         /* atomic: programs, kernels and buffers on globals, held by callers */
-  unsigned flights; /* launches, and uses of globals, in flight or under way */
-  bool dead;        /* refs reached 0 */
+  int refs;             /* atomic: programs, kernels and buffers on globals, held by callers */
+  unsigned flights;     /* launches, and uses of globals, in flight or under way */
+  bool dead;            /* refs reached 0 */
   luhip_device *device; /* retained */
   struct kernel_image *image;
   hip_module_t module;

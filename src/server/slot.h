@@ -20,7 +20,7 @@ struct marker {
 };
 
 enum {
-  USER_STREAMS = 128,       /* streaming.max_streams */
+  USER_STREAMS = 128, /* streaming.max_streams */
   DEFAULT_SLOT = 0,
   SLOTS = USER_STREAMS + 1, /* and the default stream */
   MARKER_EVERY = 32,        /* operations between markers that nobody asked for */
@@ -32,7 +32,7 @@ struct slot {
   luhip_stream *owner; /* NULL: freed, perhaps with work pending */
   uint64_t tail, passed;
   struct marker *first_marker, *last_marker; /* oldest first */
-  uint64_t waited[SLOTS]; /* how far this slot's work comes after another slot's */
+  uint64_t waited[SLOTS];                    /* how far this slot's work comes after another slot's */
 };
 
 struct luhip_stream {

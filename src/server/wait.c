@@ -34,8 +34,7 @@ static inline void pause_processor(void) {
 
 static void rest(double waited_ms) {
   if (waited_ms < SPIN_MS) {
-    for (int i = 0; i < 16; i++)
-      pause_processor();
+    for (int i = 0; i < 16; i++) pause_processor();
   } else if (waited_ms < POLL_MS) {
     sched_yield();
   } else {
@@ -109,8 +108,7 @@ luhip_status wait_marks(luhip_device *device, const struct marks *marks, struct 
   struct mark list[SLOTS + 1]; /* a copy: the marks may change while the lock is dropped */
   uint32_t count = 0;
   list[count++] = marks->writer;
-  for (uint32_t i = 0; i < marks->nreaders && count <= SLOTS; i++)
-    list[count++] = marks_readers(marks)[i];
+  for (uint32_t i = 0; i < marks->nreaders && count <= SLOTS; i++) list[count++] = marks_readers(marks)[i];
   for (uint32_t i = 0; i < count; i++) {
     luhip_status status = wait_position(device, list[i].slot, list[i].position, waiting, error);
     if (status) return status;
@@ -120,8 +118,7 @@ luhip_status wait_marks(luhip_device *device, const struct marks *marks, struct 
 
 luhip_status wait_all(luhip_device *device, struct waiting *waiting, luhip_error **error) {
   uint64_t tails[SLOTS];
-  for (uint32_t i = 0; i < SLOTS; i++)
-    tails[i] = device->slots[i].tail;
+  for (uint32_t i = 0; i < SLOTS; i++) tails[i] = device->slots[i].tail;
   for (uint32_t i = 0; i < SLOTS; i++) {
     luhip_status status = wait_position(device, i, tails[i], waiting, error);
     if (status) return status;

@@ -34,8 +34,7 @@ static struct claims_box *check_box(lua_State *L) {
 static void forget_gone(struct claims_box *box) {
   for (int i = 0; i < NAMES; i++) {
     bool found = false;
-    for (struct failure *f = box->store.first; f && !found; f = f->next)
-      found = f == box->named[i];
+    for (struct failure *f = box->store.first; f && !found; f = f->next) found = f == box->named[i];
     if (!found) box->named[i] = NULL;
   }
 }
@@ -141,18 +140,13 @@ static int server_counts(lua_State *L) {
   luhip_device *device = lb_check_device(L, 1)->device;
   if (!device_enter_quietly(device)) return luaL_error(L, "the device cannot be entered");
   size_t allocations = 0, programs = 0, events = 0, streams = 0, markers = 0;
-  for (const struct allocation *a = device->allocations; a; a = a->next)
-    allocations++;
-  for (const luhip_program *p = device->programs; p; p = p->next)
-    programs++;
-  for (const luhip_event *e = device->events; e; e = e->next)
-    events++;
-  for (const struct marker *m = device->spare_markers; m; m = m->next)
-    markers++;
+  for (const struct allocation *a = device->allocations; a; a = a->next) allocations++;
+  for (const luhip_program *p = device->programs; p; p = p->next) programs++;
+  for (const luhip_event *e = device->events; e; e = e->next) events++;
+  for (const struct marker *m = device->spare_markers; m; m = m->next) markers++;
   for (uint32_t i = 0; i < SLOTS; i++) {
     streams += device->slots[i].handle != NULL;
-    for (const struct marker *m = device->slots[i].first_marker; m; m = m->next)
-      markers++;
+    for (const struct marker *m = device->slots[i].first_marker; m; m = m->next) markers++;
   }
   size_t inflight = device->inflight.tail - device->inflight.head, failures = device->failures.count;
   device_leave(device);
