@@ -153,10 +153,18 @@ support.each_device(function(id)
   it("E3 is released by a write, a fill, a copy, and a launch over the range", function()
     local good = dev:buffer("f32", N, 8)
     for _, repair in ipairs {
-      function(x) x:write(("\0"):rep(4 * N)) end,
-      function(x) x:fill(1) end,
-      function(x) x:copy(good) end,
-      function(x) over(k.copy, good, x, N) end,
+      function(x)
+        x:write(("\0"):rep(4 * N))
+      end,
+      function(x)
+        x:fill(1)
+      end,
+      function(x)
+        x:copy(good)
+      end,
+      function(x)
+        over(k.copy, good, x, N)
+      end,
     } do
       local x = dev:buffer("f32", N, 1)
       over(k.wild, x, N, FAR)
@@ -207,7 +215,8 @@ support.each_device(function(id)
 
   it("E4 chains that share no buffer do not meet, whatever streams they use", function()
     local a, b = dev:stream(), dev:stream()
-    local x, y, u, v = dev:buffer("f32", N, 1), dev:buffer("f32", N, 1), dev:buffer("f32", N, 1), dev:buffer("f32", N, 1)
+    local x, y = dev:buffer("f32", N, 1), dev:buffer("f32", N, 1)
+    local u, v = dev:buffer("f32", N, 1), dev:buffer("f32", N, 1)
     for round = 1, 20 do
       dev:with(round % 2 == 0 and a or b, function()
         over(k.wild, x, N, FAR)
@@ -221,7 +230,8 @@ support.each_device(function(id)
   end)
 
   it("E5 lists each failure once, with how many carry it and the launches in between", function()
-    local x, y, z, w = dev:buffer("f32", N, 1), dev:buffer("f32", N, 1), dev:buffer("f32", N, 1), dev:buffer("f32", N, 1)
+    local x, y = dev:buffer("f32", N, 1), dev:buffer("f32", N, 1)
+    local z, w = dev:buffer("f32", N, 1), dev:buffer("f32", N, 1)
     over(k.wild, x, N, FAR)
     dev:sync()
     over(k.copy, x, y, N)

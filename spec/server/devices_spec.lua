@@ -31,26 +31,35 @@ describe("devices by id", function()
   end)
 
   it("A1 takes LUHIP_DEVICE where none is named", function()
-    local result = support.lua([[
+    local result = support.lua(
+      [[
       local luhip = require "luhip"
       local dev = luhip.open()
       print(dev.id)
       dev:close()
       print(luhip.open("cpu").id)
-    ]], { env = { LUHIP_DEVICE = "cpu:0/64" } })
+    ]],
+      { env = { LUHIP_DEVICE = "cpu:0/64" } }
+    )
     assert.equal("cpu:0/64\ncpu:0\n", result.stdout)
-    local wrong = support.lua([[
+    local wrong = support.lua(
+      [[
       local ok, e = pcall(require("luhip").open)
       print(ok, e.kind)
-    ]], { env = { LUHIP_DEVICE = "nothing" } })
+    ]],
+      { env = { LUHIP_DEVICE = "nothing" } }
+    )
     assert.equal("false\tno_device\n", wrong.stdout)
   end)
 
   it("A1 takes no LUHIP_TIMEOUT that is no number", function()
-    local result = support.lua([[
+    local result = support.lua(
+      [[
       local ok, e = pcall(require("luhip").open, "cpu")
       print(ok, e.kind, e.message:match "LUHIP_TIMEOUT")
-    ]], { env = { LUHIP_TIMEOUT = "soon" } })
+    ]],
+      { env = { LUHIP_TIMEOUT = "soon" } }
+    )
     assert.equal("false\tconfig\tLUHIP_TIMEOUT\n", result.stdout)
   end)
 end)
@@ -94,19 +103,45 @@ support.each_device(function(id)
     k.add:launch({ grid = 1, block = 64 }, y, 64, 1)
     dev:close()
     for name, use in pairs {
-      read = function() x:read() end,
-      write = function() x:write { 1 } end,
-      fill = function() x:fill(1) end,
-      copy = function() x:copy(y) end,
-      view = function() view:read() end,
-      launch = function() k.add:launch({ grid = 1, block = 64 }, y, 64, 1) end,
-      bound = function() bound(y, 64, 1) end,
-      stream = function() s:sync() end,
-      record = function() s:record() end,
-      event = function() event:wait() end,
-      kernel = function() k.program:kernel "set" end,
-      buffer = function() dev:buffer("f32", 1) end,
-      sync = function() dev:sync() end,
+      read = function()
+        x:read()
+      end,
+      write = function()
+        x:write { 1 }
+      end,
+      fill = function()
+        x:fill(1)
+      end,
+      copy = function()
+        x:copy(y)
+      end,
+      view = function()
+        view:read()
+      end,
+      launch = function()
+        k.add:launch({ grid = 1, block = 64 }, y, 64, 1)
+      end,
+      bound = function()
+        bound(y, 64, 1)
+      end,
+      stream = function()
+        s:sync()
+      end,
+      record = function()
+        s:record()
+      end,
+      event = function()
+        event:wait()
+      end,
+      kernel = function()
+        k.program:kernel "set"
+      end,
+      buffer = function()
+        dev:buffer("f32", 1)
+      end,
+      sync = function()
+        dev:sync()
+      end,
     } do
       local e = support.assert_error_kind("freed", use)
       assert(e, name)
@@ -187,15 +222,33 @@ support.each_device(function(id)
     x:free()
     dev:buffer("f32", 64, 9) -- may well lie where x lay
     for _, use in ipairs {
-      function() x:read() end,
-      function() x:fill(1) end,
-      function() y:copy(x) end,
-      function() x:copy(y) end,
-      function() dev:read { y, x } end,
-      function() dev:check { x } end,
-      function() dev:sync { x } end,
-      function() k.add:launch({ grid = 1, block = 64 }, x, 64, 1) end,
-      function() k.nothing:launch { grid = grid, block = 1 } end,
+      function()
+        x:read()
+      end,
+      function()
+        x:fill(1)
+      end,
+      function()
+        y:copy(x)
+      end,
+      function()
+        x:copy(y)
+      end,
+      function()
+        dev:read { y, x }
+      end,
+      function()
+        dev:check { x }
+      end,
+      function()
+        dev:sync { x }
+      end,
+      function()
+        k.add:launch({ grid = 1, block = 64 }, x, 64, 1)
+      end,
+      function()
+        k.nothing:launch { grid = grid, block = 1 }
+      end,
     } do
       support.assert_error_kind("freed", use)
     end

@@ -29,15 +29,16 @@ support.each_device(function(id)
 
   it("D3 the geometry is held against the device's limits, by name, given and allowed", function()
     local x = dev:buffer("f32", N, 1)
+    local most_y, shared = dev.max_grid[2], dev.shared_bytes
     for _, case in ipairs {
       { { grid = -1, block = 1 }, "grid x", "-1" },
-      { { grid = { 1, dev.max_grid[2] + 1 }, block = 1 }, "grid y", tostring(dev.max_grid[2] + 1), tostring(dev.max_grid[2]) },
+      { { grid = { 1, most_y + 1 }, block = 1 }, "grid y", tostring(most_y + 1), tostring(most_y) },
       { { grid = 1 << 40, block = 1 }, "grid x", tostring(1 << 40), tostring(dev.max_grid[1]) },
       { { grid = 1, block = 0 }, "block x", "0", tostring(dev.max_block[1]) },
       { { grid = 1, block = -3 }, "block x", "-3" },
       { { grid = 1, block = { 1, 1, dev.max_block[3] + 1 } }, "block z", tostring(dev.max_block[3]) },
       { { grid = 1, block = { dev.max_threads, 2 } }, tostring(dev.max_threads * 2), tostring(dev.max_threads) },
-      { { grid = 1, block = 1, shared = dev.shared_bytes + 1 }, "shared", tostring(dev.shared_bytes + 1), tostring(dev.shared_bytes) },
+      { { grid = 1, block = 1, shared = shared + 1 }, "shared", tostring(shared + 1), tostring(shared) },
       { { grid = 1, block = 1, shared = -1 }, "shared", "-1" },
     } do
       local config = case[1]
@@ -54,7 +55,12 @@ support.each_device(function(id)
 
   it("D3 static shared memory counts", function()
     local kernel = dev:kernel(([[
-      extern "C" __global__ void big(float *x) { __shared__ float s[%d]; s[threadIdx.x] = 1; __syncthreads(); x[0] = s[0]; }
+      extern "C" __global__ void big(float *x) {
+        __shared__ float s[%d];
+        s[threadIdx.x] = 1;
+        __syncthreads();
+        x[0] = s[0];
+      }
     ]]):format(dev.shared_bytes // 8))
     support.assert_error_kind("limits", function()
       kernel:launch({ grid = 1, block = 1, shared = dev.shared_bytes // 2 + 16 }, dev:buffer("f32", 1, 0))

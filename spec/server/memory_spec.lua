@@ -108,7 +108,6 @@ support.each_device(function(id)
     for _, x in pairs(live) do
       x:free()
     end
-    live = nil
     collectgarbage()
     collectgarbage()
     dev:sync()
@@ -167,15 +166,14 @@ support.each_device(function(id)
       return
     end
     local x = dev:buffer("f32", 64, 0)
-    do
-      local k = work.kernels(dev)
-      local add = k.add
-      k = nil
+    local function launch()
+      local add = work.kernels(dev).add
       collectgarbage()
       collectgarbage()
       assert.equal(1, testing.server_counts(dev).programs)
       add:launch({ grid = 1, block = 64 }, x, 64, 2)
     end
+    launch()
     collectgarbage()
     collectgarbage()
     assert.equal(2.0, x:read()[64])
@@ -211,10 +209,20 @@ support.each_device(function(id)
     again:free()
     assert.equal(before, dev:memory().buffers)
     assert.same({ 10, 20, 30, 40 }, table_:read():totable())
-    look, program, again = nil, nil, nil
+  end)
+
+  it("K4 a buffer on a module global keeps the module", function()
+    local dev = support.open(id)
+    local function global()
+      return dev:compile("__device__ int table[2] = { 5, 6 };"):global("table", "i32")
+    end
+    local table_ = global()
     collectgarbage()
     collectgarbage()
-    assert.same({ 10, 20, 30, 40 }, table_:read():totable())
+    assert.same({ 5, 6 }, table_:read():totable())
+    table_:write { 7, 8 }
+    table_:free()
+    dev:sync()
   end)
 end)
 
