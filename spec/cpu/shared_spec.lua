@@ -112,4 +112,25 @@ support.each_device(function(id)
     end
     assert.equal(15, out:read()[1])
   end)
+
+  if not id:find "^cpu" then
+    return
+  end
+
+  it("the host may write a variable that the source never writes and only its own file can name", function()
+    local dev = support.open(id)
+    local program = dev:compile [[
+      static __device__ int bias = 5;
+      namespace { __constant__ int scale = 2; __device__ int table[3] = {1, 1, 1}; }
+      extern "C" __global__ void k(int *out) { *out = scale * *out + bias + table[1]; }
+    ]]
+    local out = dev:buffer("i32", 1, 10)
+    program:kernel("k"):launch({ grid = 1, block = 1 }, out)
+    assert.equal(26, out:read()[1])
+    program:global("bias"):view("i32"):write { 1000 }
+    program:global("_ZN12_GLOBAL__N_15scaleE"):view("i32"):write { 10 }
+    program:global("_ZN12_GLOBAL__N_15tableE"):view("i32"):write { 0, 7, 0 }
+    program:kernel("k"):launch({ grid = 1, block = 1 }, out)
+    assert.equal(1267, out:read()[1])
+  end)
 end, { warp64 = true })

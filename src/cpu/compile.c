@@ -27,7 +27,7 @@
 #include "cpu/options.h"
 #include "cpu/precompiled.h"
 #include "cpu/scratch.h"
-#include "cpu/shared.h"
+#include "cpu/mark.h"
 
 struct compile {
   const struct hip_compile_request *request;
@@ -89,7 +89,7 @@ static hip_error_t write_source(struct compile *compile) {
   text_add(&text, "\"\n");
   text_add(&text, compile->request->source);
   text_add(&text, "\n");
-  if (!text.failed && !compile->preprocess) cpu_shared_mark(text.data);
+  if (!text.failed && !compile->preprocess) cpu_mark_source(text.data);
   int error = text.failed ? ENOMEM : cpu_scratch_write(compile->scratch, "source/kernel.cpp", text.data, text.length);
   text_free(&text);
   return error ? complain(compile, hip_ErrorOperatingSystem, strerror(error)) : hip_Success;

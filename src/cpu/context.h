@@ -31,7 +31,8 @@
 
 #if defined(__x86_64__) && !defined(CPU_CONTEXT_UCONTEXT)
 
-FIBER_INLINE void context_make(struct luhip_cpu_context *context, void *top, void (*entry)(struct luhip_cpu_context *)) {
+FIBER_INLINE void context_make(struct luhip_cpu_context *context, void *top,
+                               void (*entry)(struct luhip_cpu_context *)) {
   void **sp = top; /* 16-byte aligned: a function begins with a return address on its stack */
   *--sp = 0;
   context->sp = sp;
@@ -65,7 +66,8 @@ FIBER_INLINE void context_switch(struct luhip_cpu_context *from, struct luhip_cp
 
 #elif defined(__aarch64__) && !defined(CPU_CONTEXT_UCONTEXT)
 
-FIBER_INLINE void context_make(struct luhip_cpu_context *context, void *top, void (*entry)(struct luhip_cpu_context *)) {
+FIBER_INLINE void context_make(struct luhip_cpu_context *context, void *top,
+                               void (*entry)(struct luhip_cpu_context *)) {
   context->sp = top;
   context->bp = 0;
   context->pc = (void *)entry;
@@ -104,7 +106,8 @@ static void context_begin(unsigned entry_high, unsigned entry_low, unsigned high
   ((void (*)(struct luhip_cpu_context *))entry)((void *)(uintptr_t)((uint64_t)high << 32 | low));
 }
 
-FIBER_INLINE void context_make(struct luhip_cpu_context *context, void *top, void (*entry)(struct luhip_cpu_context *)) {
+FIBER_INLINE void context_make(struct luhip_cpu_context *context, void *top,
+                               void (*entry)(struct luhip_cpu_context *)) {
   ucontext_t *machine = (ucontext_t *)(void *)((char *)top - (sizeof *machine + 63) / 64 * 64);
   getcontext(machine);
   machine->uc_stack.ss_size = 32 * 1024;

@@ -2,12 +2,12 @@
  * exec.c - a launch from beginning to end, and a worker's own stack: it starts the first carrier, serves what a kernel
  * asks of the host, and clears up after a fault.
  *
- * Which thread of the block a fault belongs to is known when that thread was promoted, when an assert says so, and always in
- * checked mode, where the wrapper keeps count. Otherwise the loop over the threads may be vectorised and its counter
- * nowhere; then the threads that may have been the one are run again, one at a time and counted, until one of
- * them does the same. The launch's results are lost at this point, so that they are computed twice does no harm. The thread is reported only if the
- * kind of fault is the same; its address is then exact too, where a vector access tells only the first byte that was
- * missing.
+ * Which thread of the block a fault belongs to is known when that thread was promoted, when an assert says so, and
+ * always in checked mode, where the wrapper keeps count. Otherwise the loop over the threads may be vectorised and its
+ * counter nowhere; then the threads that may have been the one are run again, one at a time and counted, until one of
+ * them does the same. The launch's results are lost at this point, so that they are computed twice does no harm. The
+ * thread is reported only if the kind of fault is the same; its address is then exact too, where a vector access tells
+ * only the first byte that was missing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,8 @@
 /* Time that the other workers, and a replay, have after a fault. */
 enum { GRACE_MS = 100 };
 
-/* ---- on a kernel's stacks ------------------------------------------------------------------------------------------- */
+/* ---- on a kernel's stacks
+   ------------------------------------------------------------------------------------------- */
 
 static void enter_kernel(struct worker *worker, struct luhip_cpu_context *to) {
   atomic_store_explicit(&worker->in_kernel, 1, memory_order_relaxed);
@@ -31,8 +32,8 @@ static void enter_kernel(struct worker *worker, struct luhip_cpu_context *to) {
 
 static enum fiber_request start_carrier(struct worker *worker, uint32_t start) {
   worker->start = start;
-  worker->carrier = fiber_stack_take(worker);
-  context_make(&worker->fresh, fiber_stack_top(worker, worker->carrier), fiber_carrier);
+  worker->carrier = cpu_fiber_stack_take(worker);
+  context_make(&worker->fresh, cpu_fiber_stack_top(worker, worker->carrier), cpu_fiber_carrier);
   enter_kernel(worker, &worker->fresh);
   return worker->request;
 }
@@ -41,10 +42,11 @@ static enum fiber_request start_carrier(struct worker *worker, uint32_t start) {
 static void abandon_fibers(struct worker *worker) {
   worker->block.fibers_used = 0;
   worker->block.current = NULL;
-  fiber_stacks_reset(worker);
+  cpu_fiber_stacks_reset(worker);
 }
 
-/* ---- printing ---------------------------------------------------------------------------------------------------------- */
+/* ---- printing
+   ---------------------------------------------------------------------------------------------------------- */
 
 /* %n writes to memory; the C library may end the process over it. */
 static bool writes_back(const char *format) {
@@ -72,10 +74,10 @@ static void format_text(struct luhip_cpu_context *fresh) {
 
 /* Gives how to go on: FIBER_FORMATTED, or FIBER_FAULT. */
 static enum fiber_request print(struct worker *worker) {
-  uint32_t stack = fiber_stack_take(worker);
+  uint32_t stack = cpu_fiber_stack_take(worker);
   if (stack == FIBER_STACKS) return FIBER_FORMATTED;
   for (;;) {
-    context_make(&worker->formatter, fiber_stack_top(worker, stack), format_text);
+    context_make(&worker->formatter, cpu_fiber_stack_top(worker, stack), format_text);
     enter_kernel(worker, &worker->formatter);
     if (worker->request != FIBER_FORMATTED) return worker->request;
     if (worker->text_length < 0 || (size_t)worker->text_length < worker->text_size) break;
@@ -84,13 +86,14 @@ static enum fiber_request print(struct worker *worker) {
     worker->text = larger;
     worker->text_size = (size_t)worker->text_length + 1;
   }
-  fiber_stack_give(worker, stack);
+  cpu_fiber_stack_give(worker, stack);
   if (worker->text_length > 0 && (size_t)worker->text_length < worker->text_size)
-    print_write(worker->text, (size_t)worker->text_length);
+    cpu_print_write(worker->text, (size_t)worker->text_length);
   return FIBER_FORMATTED;
 }
 
-/* ---- faults -------------------------------------------------------------------------------------------------------------- */
+/* ---- faults
+   -------------------------------------------------------------------------------------------------------------- */
 
 /* Runs threads from worker->start on, counted, until one faults or blocks. */
 static void replay(struct worker *worker) {
@@ -132,9 +135,8 @@ static void fill_fault(struct hip_fault *fault, const struct cpu_launch *ask, co
 }
 
 static bool worth_a_replay(const struct fiber_fault *raw) {
-  return raw->thread < 0 &&
-         (raw->kind == HIP_FAULT_ADDRESS || raw->kind == HIP_FAULT_STACK || raw->kind == HIP_FAULT_DIVIDE ||
-          raw->kind == HIP_FAULT_TRAP);
+  return raw->thread < 0 && (raw->kind == HIP_FAULT_ADDRESS || raw->kind == HIP_FAULT_STACK ||
+                             raw->kind == HIP_FAULT_DIVIDE || raw->kind == HIP_FAULT_TRAP);
 }
 
 /* The first worker to fault tells of it; the others only stop. */
@@ -142,14 +144,15 @@ static void take_fault(struct worker *worker, enum fiber_request request) {
   struct fiber_launch *launch = worker->launch;
   atomic_store(&launch->next, launch->blocks);
   if (!atomic_exchange(&launch->faulted, 1)) {
-    watch_hurry(GRACE_MS);
+    cpu_watch_hurry(GRACE_MS);
     if (request == FIBER_FAULT && worth_a_replay(&worker->raw)) replay(worker);
     fill_fault(launch->fault, launch->ask, &worker->raw, worker->block.index);
   }
   abandon_fibers(worker);
 }
 
-/* ---- a worker's share --------------------------------------------------------------------------------------------------------- */
+/* ---- a worker's share
+   --------------------------------------------------------------------------------------------------------- */
 
 static void set_up(struct worker *worker, struct fiber_launch *launch) {
   const struct cpu_launch *ask = launch->ask;
@@ -167,10 +170,10 @@ static void set_up(struct worker *worker, struct fiber_launch *launch) {
   worker->next_block = worker->end_block = 0;
 }
 
-void exec_run_blocks(struct worker *worker, struct fiber_launch *launch) {
+void cpu_exec_run_blocks(struct worker *worker, struct fiber_launch *launch) {
   set_up(worker, launch);
   launch->ask->kernel->touch();
-  if (!fiber_next_block(worker)) return;
+  if (!cpu_fiber_next_block(worker)) return;
   enum fiber_request request = start_carrier(worker, 0);
   while (request == FIBER_PRINT) {
     request = print(worker);
@@ -180,21 +183,24 @@ void exec_run_blocks(struct worker *worker, struct fiber_launch *launch) {
     }
   }
   if (request == FIBER_DONE)
-    fiber_stacks_reset(worker);
+    cpu_fiber_stacks_reset(worker);
   else
     take_fault(worker, request);
 }
 
-/* ---- launches ------------------------------------------------------------------------------------------------------------------ */
+/* ---- launches
+   ------------------------------------------------------------------------------------------------------------------
+   */
 
 /* Few chunks for many small blocks, many for few: each worker comes back about eight times. */
 static uint64_t chunk_of(uint64_t blocks) {
-  uint64_t chunk = blocks / (pool_size() * 8u);
+  uint64_t chunk = blocks / (cpu_pool_size() * 8u);
   return chunk < 1 ? 1 : chunk > 1024 ? 1024 : chunk;
 }
 
 static void no_memory(const struct cpu_launch *ask, struct hip_fault *fault) {
-  const struct fiber_fault raw = {.kind = HIP_FAULT_TRAP, .thread = -1, .is_write = -1, .phrase = "no memory for stacks"};
+  const struct fiber_fault raw = {
+      .kind = HIP_FAULT_TRAP, .thread = -1, .is_write = -1, .phrase = "no memory for stacks"};
   fill_fault(fault, ask, &raw, (const unsigned[3]){0, 0, 0});
 }
 
@@ -205,7 +211,7 @@ static int ended_early(const struct cpu_launch *ask, struct hip_fault *fault) {
 }
 
 int cpu_exec_run(const struct cpu_launch *ask, struct hip_fault *fault) {
-  struct worker *worker = pool_begin();
+  struct worker *worker = cpu_pool_begin();
   if (!worker) {
     no_memory(ask, fault);
     return 1;
@@ -213,18 +219,20 @@ int cpu_exec_run(const struct cpu_launch *ask, struct hip_fault *fault) {
   uint64_t blocks = (uint64_t)ask->grid[0] * ask->grid[1] * ask->grid[2];
   struct fiber_launch launch = {.ask = ask, .blocks = blocks, .chunk = chunk_of(blocks), .fault = fault};
   sigset_t mask;
-  fault_install();
-  fault_enter(worker, &mask);
-  watch_begin(&launch, ask->timeout_ms);
-  pool_open(&launch);
-  exec_run_blocks(worker, &launch);
-  pool_close();
-  watch_end();
-  fault_leave(&mask);
-  pool_end();
+  cpu_fault_install();
+  cpu_fault_enter(worker, &mask);
+  cpu_watch_begin(&launch, ask->timeout_ms);
+  cpu_pool_open(&launch);
+  cpu_exec_run_blocks(worker, &launch);
+  cpu_pool_close();
+  cpu_watch_end();
+  cpu_fault_leave(&mask);
+  cpu_pool_end();
   if (!atomic_load(&launch.faulted)) return atomic_load(&launch.timed_out) ? ended_early(ask, fault) : 0;
   if (fault->kind == HIP_FAULT_ADDRESS) cpu_arena_nearest(fault->address, &fault->nearest, &fault->nearest_bytes);
   return 1;
 }
 
-unsigned cpu_exec_workers(void) { return pool_size(); }
+unsigned cpu_exec_workers(void) {
+  return cpu_pool_size();
+}

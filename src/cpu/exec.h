@@ -9,23 +9,23 @@
 
 struct cpu_launch {
   const struct luhip_cpu_kernel *kernel;
-  const char *name;         /* for faults and messages */
+  const char *name; /* for faults and messages */
   uint32_t grid[3], block[3];
-  uint32_t shared;          /* dynamic shared memory, bytes */
-  const void *args;         /* packed as kernel->params says; must stay valid until return */
+  uint32_t shared;  /* dynamic shared memory, bytes */
+  const void *args; /* packed as kernel->params says; must stay valid until return */
   uint64_t tag;
-  unsigned warp;            /* 32 or 64: what the module was compiled for */
-  unsigned timeout_ms;      /* 0: none */
-  int checked;              /* non-zero: slower, but the thread of every fault is known, and waiting at different
+  unsigned warp;       /* 32 or 64: what the module was compiled for */
+  unsigned timeout_ms; /* 0: none */
+  int checked;         /* non-zero: slower, but the thread of every fault is known, and waiting at different
                                barriers is a fault */
 };
 
 enum { CPU_MAX_THREADS = LUHIP_CPU_MAX_THREADS, CPU_SHARED_BYTES = 64 * 1024 };
 
-/* Runs the launch to its end on the pool; the calling thread helps. May be called from several threads: one
-   launch has the pool at a time. Returns 0, or 1 with *fault filled (nearest buffer included, by cpu_arena_nearest);
-   then blocks that had not begun were not run. Takes over SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGTRAP: those that no kernel
-   raised go to the handlers that were there before. */
+/* Runs the launch to its end on the pool; the calling thread helps. May be called from several threads: one launch
+   has the pool at a time. Returns 0, or 1 with *fault filled (nearest buffer included, by cpu_arena_nearest); then
+   blocks that had not begun were not run. Takes over SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGTRAP: those that no
+   kernel raised go to the handlers that were there before. */
 int cpu_exec_run(const struct cpu_launch *launch, struct hip_fault *fault);
 
 /* The runtime's entry table for modules (`luhip_cpu_rt` is set to it at load). */

@@ -19,7 +19,7 @@ void cpu_exec_set_writer(void (*function)(void *, const char *, size_t), void *u
   pthread_mutex_unlock(&lock);
 }
 
-void print_write(const char *text, size_t bytes) {
+void cpu_print_write(const char *text, size_t bytes) {
   pthread_mutex_lock(&lock);
   if (writer)
     writer(writer_user, text, bytes);
@@ -28,4 +28,6 @@ void print_write(const char *text, size_t bytes) {
   pthread_mutex_unlock(&lock);
 }
 
-void print_after_fork(void) { pthread_mutex_init(&lock, NULL); }
+void cpu_print_after_fork(void) {
+  pthread_mutex_init(&lock, NULL);
+}

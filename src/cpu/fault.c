@@ -1,17 +1,17 @@
 /*
  * fault.c - the signal handler.
  *
- * A fault in a kernel arrives as a signal, on the worker's alternate stack, as the kernel's own may be what is
- * used up. The handler notes what happened and writes the context of the worker's own stack into the frame that it
- * returns to: so the kernel is left, the signal mask is put back by the return itself, and nothing is jumped out of. That is
- * right because a kernel holds no lock and owns nothing: its stacks are simply free again.
+ * A fault in a kernel arrives as a signal, on the worker's alternate stack, as the kernel's own may be what is used up.
+ * The handler notes what happened and writes the context of the worker's own stack into the frame that it returns to:
+ * so the kernel is left, the signal mask is put back by the return itself, and nothing is jumped out of. That is right
+ * because a kernel holds no lock and owns nothing: its stacks are simply free again.
  *
- * Where it is not right: in the C library. A kernel calls its memcpy and its mathematics, which may fault and be left; the
- * watchdog, which arrives at any moment, waits for the thread to be in the kernel's own code or among its fibers.
+ * Where it is not right: in the C library. A kernel calls its memcpy and its mathematics, which may fault and be left;
+ * the watchdog, which arrives at any moment, waits for the thread to be in the kernel's own code or among its fibers.
  *
- * A signal that is not a kernel's goes to the handler that was there before. A host that installs its own afterwards is found out at the
- * next launch: ours is put in front again. If that one in turn calls what it found, which is ours, then the handler that
- * was there first is next.
+ * A signal that is not a kernel's goes to the handler that was there before. A host that installs its own afterwards is
+ * found out at the next launch: ours is put in front again. If that one in turn calls what it found, which is ours,
+ * then the handler that was there first is next.
  */
 #include <errno.h>
 #include <link.h>
@@ -30,9 +30,7 @@ enum { SIGNALS = sizeof signals / sizeof *signals };
 /* The watchdog's signal is one of them, so that no other is taken from the host; it is told by its value. */
 enum { KICK_SIGNAL = SIGBUS };
 static const char kick_cookie;
-static struct {
-  _Atomic uintptr_t begin, end; /* code of the launch's module */
-} kick_text;
+static struct { _Atomic uintptr_t begin, end; /* code of the launch's module */ } kick_text;
 
 struct previous {
   struct sigaction action;
@@ -45,7 +43,8 @@ static _Atomic(struct previous *) previous_handlers[SIGNALS]; /* newest first; n
 static STATIC_TLS struct worker *self;
 static STATIC_TLS char *chained_at; /* frame of the handler of this thread that called a previous handler */
 
-/* ---- signals that are not ours --------------------------------------------------------------------------------------- */
+/* ---- signals that are not ours
+   --------------------------------------------------------------------------------------- */
 
 static int slot_of(int signal) {
   for (int i = 0; i < SIGNALS; i++) {
@@ -78,10 +77,13 @@ static void chain(int signal, siginfo_t *info, void *machine) {
   chained_at = outer;
 }
 
-/* ---- the processor's registers ------------------------------------------------------------------------------------------- */
+/* ---- the processor's registers
+   ------------------------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
-static uintptr_t program_counter(const ucontext_t *machine) { return (uintptr_t)machine->uc_mcontext.gregs[REG_RIP]; }
+static uintptr_t program_counter(const ucontext_t *machine) {
+  return (uintptr_t)machine->uc_mcontext.gregs[REG_RIP];
+}
 
 /* 1 write, 0 read, -1 unknown: then the address is not known either. */
 static int is_write(const ucontext_t *machine) {
@@ -89,7 +91,9 @@ static int is_write(const ucontext_t *machine) {
   return machine->uc_mcontext.gregs[REG_ERR] >> 1 & 1;
 }
 #elif defined(__aarch64__)
-static uintptr_t program_counter(const ucontext_t *machine) { return machine->uc_mcontext.pc; }
+static uintptr_t program_counter(const ucontext_t *machine) {
+  return machine->uc_mcontext.pc;
+}
 
 static int is_write(const ucontext_t *machine) {
   const struct _aarch64_ctx *record = (const void *)machine->uc_mcontext.__reserved;
@@ -99,8 +103,12 @@ static int is_write(const ucontext_t *machine) {
   return -1;
 }
 #else
-static uintptr_t program_counter(const ucontext_t *machine) { return (void)machine, UINTPTR_MAX; }
-static int is_write(const ucontext_t *machine) { return (void)machine, -1; }
+static uintptr_t program_counter(const ucontext_t *machine) {
+  return (void)machine, UINTPTR_MAX;
+}
+static int is_write(const ucontext_t *machine) {
+  return (void)machine, -1;
+}
 #endif
 
 /* Returning from the handler goes on at the worker's own stack. */
@@ -123,7 +131,8 @@ static void leave(struct worker *worker, ucontext_t *machine) {
 #endif
 }
 
-/* ---- signals that are ------------------------------------------------------------------------------------------------------ */
+/* ---- signals that are
+   ------------------------------------------------------------------------------------------------------ */
 
 static void describe(struct worker *worker, int signal, const siginfo_t *info, const ucontext_t *machine) {
   struct fiber_fault *raw = &worker->raw;
@@ -138,7 +147,7 @@ static void describe(struct worker *worker, int signal, const siginfo_t *info, c
     raw->phrase = raw->is_write == 1 ? "write outside every buffer" : "read outside every buffer";
     if (raw->address < 4096) raw->phrase = raw->is_write == 1 ? "write to a null pointer" : "read from a null pointer";
     if (raw->is_write < 0) raw->phrase = "access at an address that cannot exist";
-    if (fiber_stack_overrun(worker, raw->address)) {
+    if (cpu_fiber_stack_overrun(worker, raw->address)) {
       raw->kind = HIP_FAULT_STACK;
       raw->phrase = "a thread used more than 64 KiB of stack";
     }
@@ -148,7 +157,7 @@ static void describe(struct worker *worker, int signal, const siginfo_t *info, c
 static void on_kick(struct worker *worker, ucontext_t *machine) {
   uintptr_t pc = program_counter(machine);
   bool in_module = pc >= atomic_load(&kick_text.begin) && pc < atomic_load(&kick_text.end);
-  if (!atomic_load_explicit(&worker->in_kernel, memory_order_relaxed) || !(in_module || fiber_owns(pc))) return;
+  if (!atomic_load_explicit(&worker->in_kernel, memory_order_relaxed) || !(in_module || cpu_fiber_owns(pc))) return;
   worker->raw = (struct fiber_fault){.kind = HIP_FAULT_TIMEOUT, .thread = fiber_thread(worker), .is_write = -1};
   worker->request = FIBER_FAULT;
   leave(worker, machine);
@@ -169,13 +178,14 @@ static void on_signal(int signal, siginfo_t *info, void *machine) {
   errno = saved_errno;
 }
 
-/* ---- installing -------------------------------------------------------------------------------------------------------------- */
+/* ---- installing
+   -------------------------------------------------------------------------------------------------------------- */
 
 static bool is_ours(const struct sigaction *action) {
   return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_signal;
 }
 
-void fault_install(void) {
+void cpu_fault_install(void) {
   for (int i = 0; i < SIGNALS; i++) {
     struct sigaction now;
     if (sigaction(signals[i], NULL, &now) != 0 || is_ours(&now)) continue;
@@ -189,7 +199,9 @@ void fault_install(void) {
   }
 }
 
-/* ---- threads --------------------------------------------------------------------------------------------------------------------- */
+/* ---- threads
+   ---------------------------------------------------------------------------------------------------------------------
+   */
 
 static pthread_once_t stack_once = PTHREAD_ONCE_INIT;
 static pthread_key_t stack_key; /* of a thread: its alternate stack, when it is one of ours */
@@ -226,7 +238,7 @@ static void ensure_stack(void) {
   sigaltstack(&ours, NULL);
 }
 
-void fault_enter(struct worker *worker, sigset_t *mask) {
+void cpu_fault_enter(struct worker *worker, sigset_t *mask) {
   ensure_stack();
   sigset_t faults;
   sigemptyset(&faults);
@@ -236,23 +248,26 @@ void fault_enter(struct worker *worker, sigset_t *mask) {
   self = worker;
 }
 
-void fault_leave(const sigset_t *mask) {
+void cpu_fault_leave(const sigset_t *mask) {
   self = NULL;
   pthread_sigmask(SIG_SETMASK, mask, NULL);
 }
 
-void fault_block_others(sigset_t *mask) {
+void cpu_fault_block_others(sigset_t *mask) {
   sigset_t others;
   sigfillset(&others);
   for (int i = 0; i < SIGNALS; i++) sigdelset(&others, signals[i]);
   pthread_sigmask(SIG_SETMASK, &others, mask);
 }
 
-void fault_after_fork(void) { self = NULL; }
+void cpu_fault_after_fork(void) {
+  self = NULL;
+}
 
-/* ---- the watchdog's part ---------------------------------------------------------------------------------------------------------- */
+/* ---- the watchdog's part
+   ---------------------------------------------------------------------------------------------------------- */
 
-void fault_kick(struct worker *worker, const struct fault_text *text) {
+void cpu_fault_kick(struct worker *worker, const struct fault_text *text) {
   atomic_store(&kick_text.begin, text->begin);
   atomic_store(&kick_text.end, text->end);
   union sigval value = {.sival_ptr = (void *)(uintptr_t)&kick_cookie};
@@ -278,7 +293,7 @@ static int search_object(struct dl_phdr_info *info, size_t size, void *data) {
   return 0;
 }
 
-struct fault_text fault_find_text(void (*function)(void)) {
+struct fault_text cpu_fault_find_text(void (*function)(void)) {
   struct search search = {.pc = (uintptr_t)function};
   dl_iterate_phdr(search_object, &search);
   return search.found;

@@ -1,9 +1,9 @@
 /*
  * fiber.c - the threads of a block taking turns: what runs on a kernel's own stacks. See fiber.h for the rules.
  *
- * The regular case is fast: at a barrier a thread counts itself and goes on to its neighbour in the ring; the last
- * one to come advances the epoch, which lets all others run, and goes on itself. A warp operation does the same
- * among the lanes of a warp, and the last lane works out every lane's result. Everything irregular (threads not started, ended,
+ * The regular case is fast: at a barrier a thread counts itself and goes on to its neighbour in the ring; the last one
+ * to come advances the epoch, which lets all others run, and goes on itself. A warp operation does the same among the
+ * lanes of a warp, and the last lane works out every lane's result. Everything irregular (threads not started, ended,
  * waiting elsewhere) ends in `choose`.
  */
 #include <time.h>
@@ -20,10 +20,14 @@ FIBER_INLINE void fetch_stack(const char *top) {
 #define FIBER_PREFETCH(fiber) fetch_stack((const char *)(fiber)->context.sp + 192)
 #endif
 
-FIBER_INLINE struct worker *worker_of(const struct luhip_cpu_block *block) { return (struct worker *)(void *)block; }
+FIBER_INLINE struct worker *worker_of(const struct luhip_cpu_block *block) {
+  return (struct worker *)(void *)block;
+}
 
 /* Warps with lanes in an operation. */
-FIBER_INLINE uint32_t asking(const struct luhip_cpu_block *block) { return block->irregular & (LUHIP_CPU_CHECKED - 1); }
+FIBER_INLINE uint32_t asking(const struct luhip_cpu_block *block) {
+  return block->irregular & (LUHIP_CPU_CHECKED - 1);
+}
 
 /* ---- leaving ---------------------------------------------------------------------------------------------------- */
 
@@ -39,18 +43,19 @@ FIBER_CODE static void fail(struct worker *worker, enum hip_fault_kind kind, con
   request(worker, FIBER_FAIL);
 }
 
-/* ---- choosing who goes on ------------------------------------------------------------------------------------------ */
+/* ---- choosing who goes on
+   ------------------------------------------------------------------------------------------ */
 
 /* The next thread, on a new carrier. */
 FIBER_CODE static struct luhip_cpu_context *start_next(struct luhip_cpu_block *block) {
   struct worker *worker = worker_of(block);
-  uint32_t stack = fiber_stack_take(worker);
+  uint32_t stack = cpu_fiber_stack_take(worker);
   if (stack == FIBER_STACKS) fail(worker, HIP_FAULT_TRAP, "no memory for the stack of a thread");
   worker->carrier = stack;
   worker->start = block->next_start;
   block->current = NULL;
-  context_make(&worker->fresh, fiber_stack_top(worker, stack), fiber_carrier);
-  if (worker->nfree) fetch_stack(fiber_stack_top(worker, worker->free_stacks[worker->nfree - 1]));
+  context_make(&worker->fresh, cpu_fiber_stack_top(worker, stack), cpu_fiber_carrier);
+  if (worker->nfree) fetch_stack(cpu_fiber_stack_top(worker, worker->free_stacks[worker->nfree - 1]));
   return &worker->fresh;
 }
 
@@ -74,15 +79,16 @@ FIBER_INLINE uint32_t count_running(const struct luhip_cpu_block *block) {
   return running;
 }
 
-/* Who goes on when the current thread cannot: from `thread` on the first fiber in the ring that can run, or a new thread.
-   There is one or the other, by the invariants. */
+/* Who goes on when the current thread cannot: from `thread` on the first fiber in the ring that can run, or a new
+   thread. There is one or the other, by the invariants. */
 FIBER_CODE static struct luhip_cpu_context *choose(struct luhip_cpu_block *block, uint32_t thread) {
   if (count_running(block) == 0) return start_next(block);
   while (!runs(block, thread)) thread = block->fibers[thread].next;
   return resume(block, &block->fibers[thread]);
 }
 
-/* ---- warps --------------------------------------------------------------------------------------------------------- */
+/* ---- warps
+   --------------------------------------------------------------------------------------------------------- */
 
 /* All lanes of a group wait at the same site, so all ask for the same. */
 FIBER_INLINE void answer(struct luhip_cpu_warp *warp, uint64_t group) {
@@ -101,8 +107,8 @@ FIBER_INLINE void answer(struct luhip_cpu_warp *warp, uint64_t group) {
 }
 
 /* Where the lanes wait that are behind: deepest in calls, then at the lowest address. The compiler lays code out in
-   the order of the source, mostly, so these lanes have yet to reach the place where the others are, and are let go first:
-   so lanes come together again after a branch, as they do on a GPU. */
+   the order of the source, mostly, so these lanes have yet to reach the place where the others are, and are let go
+   first: so lanes come together again after a branch, as they do on a GPU. */
 FIBER_CODE static const void *site_behind(const struct luhip_cpu_block *block, const struct luhip_cpu_warp *warp) {
   const struct worker *worker = worker_of(block);
   uint32_t first = (uint32_t)(warp - block->warps) << block->warp_shift;
@@ -110,7 +116,7 @@ FIBER_CODE static const void *site_behind(const struct luhip_cpu_block *block, c
   ptrdiff_t depth = -1;
   for (uint64_t rest = warp->waiting; rest; rest &= rest - 1) {
     uint32_t lane = (uint32_t)__builtin_ctzll(rest);
-    const char *top = fiber_stack_top(worker, block->stack_of[first + lane]);
+    const char *top = cpu_fiber_stack_top(worker, block->stack_of[first + lane]);
     ptrdiff_t its_depth = top - warp->frames[lane];
     if (its_depth > depth || (its_depth == depth && warp->sites[lane] < site)) {
       depth = its_depth;
@@ -157,7 +163,8 @@ FIBER_CODE static void mix(struct luhip_cpu_warp *warp, uint32_t lane, const voi
 }
 
 /* After a lane has come to wait and others of its warp have not: who goes on; NULL when the lane itself can. */
-FIBER_CODE static struct luhip_cpu_context *after_asking(struct luhip_cpu_block *block, struct luhip_cpu_warp *warp, uint32_t thread) {
+FIBER_CODE static struct luhip_cpu_context *after_asking(struct luhip_cpu_block *block, struct luhip_cpu_warp *warp,
+                                                         uint32_t thread) {
   uint32_t index = thread >> block->warp_shift, first = index << block->warp_shift, lane = thread - first;
   uint64_t rest = warp->live & ~warp->waiting, later = rest >> lane << lane; /* lane itself is not in rest */
   if (rest) {
@@ -194,7 +201,8 @@ FIBER_CODE static struct luhip_cpu_context *rt_warp(struct luhip_cpu_block *bloc
   return after_asking(block, warp, thread);
 }
 
-/* ---- the block's barrier -------------------------------------------------------------------------------------------- */
+/* ---- the block's barrier
+   -------------------------------------------------------------------------------------------- */
 
 FIBER_INLINE void release_barrier(struct luhip_cpu_block *block) {
   block->vote_result = block->votes | (uint64_t)block->live << 32;
@@ -239,9 +247,12 @@ FIBER_CODE static struct luhip_cpu_context *rt_yield(struct luhip_cpu_block *blo
   return count_running(block) > 1 ? choose(block, block->current->next) : NULL;
 }
 
-FIBER_CODE static void rt_go(struct luhip_cpu_context *from, struct luhip_cpu_context *to) { context_switch(from, to); }
+FIBER_CODE static void rt_go(struct luhip_cpu_context *from, struct luhip_cpu_context *to) {
+  context_switch(from, to);
+}
 
-/* ---- beginning and ending ---------------------------------------------------------------------------------------------- */
+/* ---- beginning and ending
+   ---------------------------------------------------------------------------------------------- */
 
 /* The first thread of the block that blocks. */
 FIBER_CODE static void begin_fibers(struct luhip_cpu_block *block) {
@@ -331,13 +342,13 @@ FIBER_CODE static uint32_t thread_ended(struct worker *worker) {
   }
   if (count_running(block) == 0) return block->next_start;
   uint32_t next = fiber ? fiber->next : block->first;
-  fiber_stack_give(worker, worker->carrier);
+  cpu_fiber_stack_give(worker, worker->carrier);
   FIBER_PREFETCH(&block->fibers[block->fibers[next].next]);
   context_switch(&worker->paused, choose(block, next));
   __builtin_unreachable();
 }
 
-FIBER_CODE bool fiber_next_block(struct worker *worker) {
+FIBER_CODE bool cpu_fiber_next_block(struct worker *worker) {
   struct fiber_launch *launch = worker->launch;
   const uint32_t *grid = worker->block.grid;
   unsigned *index = worker->block.index;
@@ -360,7 +371,7 @@ FIBER_CODE bool fiber_next_block(struct worker *worker) {
   return true;
 }
 
-FIBER_CODE void fiber_carrier(struct luhip_cpu_context *fresh) {
+FIBER_CODE void cpu_fiber_carrier(struct luhip_cpu_context *fresh) {
   struct worker *worker = (struct worker *)(void *)((char *)fresh - offsetof(struct worker, fresh));
   struct luhip_cpu_block *block = &worker->block;
   uint32_t start = worker->start;
@@ -368,13 +379,14 @@ FIBER_CODE void fiber_carrier(struct luhip_cpu_context *fresh) {
     worker->start = start;
     worker->run(block, worker->args, start);
     start = block->fibers_used ? thread_ended(worker) : 0;
-    if (start == 0 && (worker->replaying || !fiber_next_block(worker))) break;
+    if (start == 0 && (worker->replaying || !cpu_fiber_next_block(worker))) break;
   }
   request(worker, FIBER_DONE);
   __builtin_unreachable();
 }
 
-/* ---- what a kernel asks of the host ------------------------------------------------------------------------------------ */
+/* ---- what a kernel asks of the host
+   ------------------------------------------------------------------------------------ */
 
 FIBER_CODE static int rt_print(struct luhip_cpu_block *block, const char *format, va_list arguments) {
   struct worker *worker = worker_of(block);
@@ -411,9 +423,12 @@ static const struct luhip_cpu_rt runtime = {LUHIP_CPU_ABI, rt_promote, rt_barrie
                                             rt_go,         rt_yield,   rt_print,   rt_fail, rt_nanoseconds};
 const struct luhip_cpu_rt *const cpu_exec_runtime = &runtime;
 
-/* ---- the section ----------------------------------------------------------------------------------------------------------- */
+/* ---- the section
+   ----------------------------------------------------------------------------------------------------------- */
 
 extern const char code_begin[] __asm__("__start_luhip_fiber") __attribute__((visibility("hidden")));
 extern const char code_end[] __asm__("__stop_luhip_fiber") __attribute__((visibility("hidden")));
 
-bool fiber_owns(uintptr_t pc) { return pc >= (uintptr_t)code_begin && pc < (uintptr_t)code_end; }
+bool cpu_fiber_owns(uintptr_t pc) {
+  return pc >= (uintptr_t)code_begin && pc < (uintptr_t)code_end;
+}

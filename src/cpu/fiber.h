@@ -2,12 +2,12 @@
  * fiber.h - one worker running blocks: the data that the code in a kernel's stacks (fiber.c) and the code on the
  * worker's own stack (exec.c) share.
  *
- * A worker is an OS thread that runs the blocks of a launch, one at a time. Everything here belongs to one worker and is
- * touched by its thread alone, its signal handler included; `next` of a launch is the only thing shared.
+ * A worker is an OS thread that runs the blocks of a launch, one at a time. Everything here belongs to one worker and
+ * is touched by its thread alone, its signal handler included; `next` of a launch is the only thing shared.
  *
  * The life of a block. Its threads are run one after the other on one stack, the carrier. A thread that blocks is
- * promoted: the carrier becomes its fiber, and the next thread starts on a new carrier. A fiber waits for the
- * block's barrier, or for its warp; or it runs. Invariants:
+ * promoted: the carrier becomes its fiber, and the next thread starts on a new carrier. A fiber waits for the block's
+ * barrier, or for its warp; or it runs. Invariants:
  *   - threads start in order: all below `next_start` have started, and those of them with no fiber have ended;
  *   - a fiber waits at the barrier when its `wait` is the epoch, and in a warp operation when its bit in the warp's
  *     `waiting` is set; otherwise it can run. `arrived` counts the first; the lower half of `irregular` the warps
@@ -55,10 +55,10 @@ struct fiber_fault {
 struct fiber_launch {
   const struct cpu_launch *ask;
   uint64_t blocks, chunk;
-  _Atomic uint64_t next;     /* the next block nobody has taken; >= blocks when the launch is over or given up */
-  _Atomic int faulted;       /* the first worker with a fault takes this */
+  _Atomic uint64_t next; /* the next block nobody has taken; >= blocks when the launch is over or given up */
+  _Atomic int faulted;   /* the first worker with a fault takes this */
   _Atomic int timed_out;
-  struct hip_fault *fault;   /* written by that worker alone */
+  struct hip_fault *fault; /* written by that worker alone */
 };
 
 struct worker {
@@ -102,22 +102,23 @@ static inline int32_t fiber_thread(const struct worker *worker) {
   return worker->tracing ? (int32_t)block->thread : -1;
 }
 
-/* fiber.c: entry of a carrier; begins with thread `worker->start` of the worker's block, and runs blocks until none is left. */
-void fiber_carrier(struct luhip_cpu_context *fresh);
+/* fiber.c: entry of a carrier; begins with thread `worker->start` of the worker's block, and runs blocks until none
+   is left. */
+void cpu_fiber_carrier(struct luhip_cpu_context *fresh);
 /* Takes a chunk of blocks and sets up the first; false when there is none. */
-bool fiber_next_block(struct worker *worker);
+bool cpu_fiber_next_block(struct worker *worker);
 
 /* fiber_stack.c. True when the stacks are there or could be made. */
-bool fiber_stacks_prepare(struct worker *worker);
+bool cpu_fiber_stacks_prepare(struct worker *worker);
 /* Takes a stack; FIBER_STACKS when there is no memory for one. */
-uint32_t fiber_stack_take(struct worker *worker);
-void fiber_stack_give(struct worker *worker, uint32_t stack);
-void *fiber_stack_top(const struct worker *worker, uint32_t stack);
-void fiber_stacks_reset(struct worker *worker); /* none is in use any more */
+uint32_t cpu_fiber_stack_take(struct worker *worker);
+void cpu_fiber_stack_give(struct worker *worker, uint32_t stack);
+void *cpu_fiber_stack_top(const struct worker *worker, uint32_t stack);
+void cpu_fiber_stacks_reset(struct worker *worker); /* none is in use any more */
 /* Is address one that a stack that ran over would touch? */
-bool fiber_stack_overrun(const struct worker *worker, uintptr_t address);
+bool cpu_fiber_stack_overrun(const struct worker *worker, uintptr_t address);
 
 /* True when pc is in the code that runs on fibers. */
-bool fiber_owns(uintptr_t pc);
+bool cpu_fiber_owns(uintptr_t pc);
 
 #endif

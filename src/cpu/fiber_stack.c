@@ -24,7 +24,7 @@ enum { STRIDE = FIBER_STACK_BYTES + FIBER_GUARD_BYTES, RANGE = FIBER_STACKS * ST
 /* Workers with guards: each takes two mappings a stack, of the 65530 that Linux allows. */
 enum { GUARDED_WORKERS = 16 };
 
-bool fiber_stacks_prepare(struct worker *worker) {
+bool cpu_fiber_stacks_prepare(struct worker *worker) {
   if (worker->stacks) return true;
   worker->stacks_guarded = worker->index < GUARDED_WORKERS;
   int protection = worker->stacks_guarded ? PROT_NONE : PROT_READ | PROT_WRITE;
@@ -47,24 +47,24 @@ FIBER_CODE static uint32_t make_stack(struct worker *worker) {
   return stack;
 }
 
-FIBER_CODE uint32_t fiber_stack_take(struct worker *worker) {
+FIBER_CODE uint32_t cpu_fiber_stack_take(struct worker *worker) {
   return worker->nfree ? worker->free_stacks[--worker->nfree] : make_stack(worker);
 }
 
-FIBER_CODE void fiber_stack_give(struct worker *worker, uint32_t stack) {
+FIBER_CODE void cpu_fiber_stack_give(struct worker *worker, uint32_t stack) {
   worker->free_stacks[worker->nfree++] = (uint16_t)stack;
 }
 
-FIBER_CODE void *fiber_stack_top(const struct worker *worker, uint32_t stack) {
+FIBER_CODE void *cpu_fiber_stack_top(const struct worker *worker, uint32_t stack) {
   return worker->stacks + (size_t)(stack + 1) * STRIDE - (size_t)(stack % 32) * 192;
 }
 
-void fiber_stacks_reset(struct worker *worker) {
+void cpu_fiber_stacks_reset(struct worker *worker) {
   worker->nfree = worker->stacks_made;
   for (uint32_t i = 0; i < worker->stacks_made; i++) worker->free_stacks[i] = (uint16_t)(worker->stacks_made - 1 - i);
 }
 
-bool fiber_stack_overrun(const struct worker *worker, uintptr_t address) {
+bool cpu_fiber_stack_overrun(const struct worker *worker, uintptr_t address) {
   uintptr_t offset = address - (uintptr_t)worker->stacks;
   bool in_guard = offset % STRIDE < FIBER_GUARD_BYTES || offset / STRIDE >= worker->stacks_made;
   return worker->stacks && offset < RANGE && in_guard;

@@ -6,8 +6,8 @@
  * blocks and leave; when the launching thread finds no block left it closes the door and waits for those inside. A
  * worker that comes late finds the door closed, and nobody waits for it: a small launch costs one wake at most.
  *
- * The threads are never joined: they sleep until the process ends, hold no lock while they do, and keep no exit waiting. After
- * fork() a child has none, and starts its own when it needs them.
+ * The threads are never joined: they sleep until the process ends, hold no lock while they do, and keep no exit
+ * waiting. After fork() a child has none, and starts its own when it needs them.
  */
 #include <errno.h>
 #include <limits.h>
@@ -26,7 +26,7 @@
 enum { MAX_WORKERS = 1024, DOOR_OPEN = 1 << 30, SPIN_NANOSECONDS = 30000, THREAD_STACK_BYTES = 1 << 20 };
 
 static struct {
-  pthread_mutex_t launch_lock; /* held from pool_begin to pool_end */
+  pthread_mutex_t launch_lock; /* held from cpu_pool_begin to cpu_pool_end */
   pthread_mutex_t init_lock;
   unsigned size;    /* threads, the launching one included; 0: not known yet */
   unsigned started; /* workers that have a thread; workers[0] is the launching thread */
@@ -38,7 +38,7 @@ static struct {
   _Atomic bool closing; /* the launching thread sleeps until the door's count is 0 */
 } pool = {.launch_lock = PTHREAD_MUTEX_INITIALIZER, .init_lock = PTHREAD_MUTEX_INITIALIZER};
 
-uint64_t pool_now(void) {
+uint64_t cpu_pool_now(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -60,7 +60,8 @@ static void pause_processor(void) {
 #endif
 }
 
-/* ---- workers ------------------------------------------------------------------------------------------------------- */
+/* ---- workers
+   ------------------------------------------------------------------------------------------------------- */
 
 static bool enter_door(void) {
   uint32_t door = atomic_load(&pool.door);
@@ -78,14 +79,14 @@ static void leave_door(void) {
 /* Returns when the generation is no longer `seen`, and gives it. */
 static uint32_t wait_for_launch(uint32_t seen) {
   uint32_t generation;
-  uint64_t end = pool_now() + SPIN_NANOSECONDS;
+  uint64_t end = cpu_pool_now() + SPIN_NANOSECONDS;
   do {
     for (int i = 0; i < 32; i++) {
       generation = atomic_load_explicit(&pool.generation, memory_order_acquire);
       if (generation != seen) return generation;
       pause_processor();
     }
-  } while (pool_now() < end);
+  } while (cpu_pool_now() < end);
   atomic_fetch_add(&pool.sleepers, 1);
   while ((generation = atomic_load(&pool.generation)) == seen) futex_wait(&pool.generation, seen);
   atomic_fetch_sub(&pool.sleepers, 1);
@@ -95,12 +96,12 @@ static uint32_t wait_for_launch(uint32_t seen) {
 static void *worker_main(void *argument) {
   struct worker *worker = argument;
   sigset_t mask;
-  fault_enter(worker, &mask);
+  cpu_fault_enter(worker, &mask);
   uint32_t seen = worker->seen_generation;
   for (;;) {
     seen = wait_for_launch(seen);
     if (!enter_door()) continue;
-    exec_run_blocks(worker, pool.launch);
+    cpu_exec_run_blocks(worker, pool.launch);
     leave_door();
   }
   return NULL;
@@ -115,7 +116,7 @@ static struct worker *make_worker(unsigned index) {
     worker->index = index;
     pool.workers[index] = worker;
   }
-  return fiber_stacks_prepare(worker) ? worker : NULL;
+  return cpu_fiber_stacks_prepare(worker) ? worker : NULL;
 }
 
 static bool start_thread(struct worker *worker) {
@@ -125,7 +126,7 @@ static bool start_thread(struct worker *worker) {
   pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES);
   worker->seen_generation = atomic_load(&pool.generation);
   sigset_t mask;
-  fault_block_others(&mask);
+  cpu_fault_block_others(&mask);
   int failed = pthread_create(&worker->thread, &attributes, worker_main, worker);
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
   pthread_attr_destroy(&attributes);
@@ -145,7 +146,8 @@ static void start_threads(unsigned wanted) {
   }
 }
 
-/* ---- fork ---------------------------------------------------------------------------------------------------------- */
+/* ---- fork
+   ---------------------------------------------------------------------------------------------------------- */
 
 void cpu_exec_after_fork(void) {
   pthread_mutex_init(&pool.launch_lock, NULL);
@@ -157,14 +159,15 @@ void cpu_exec_after_fork(void) {
   atomic_store(&pool.closing, false);
   for (unsigned i = 0; i < MAX_WORKERS && pool.workers[i]; i++) {
     atomic_store(&pool.workers[i]->in_kernel, 0);
-    fiber_stacks_reset(pool.workers[i]);
+    cpu_fiber_stacks_reset(pool.workers[i]);
   }
-  fault_after_fork();
-  watch_after_fork();
-  print_after_fork();
+  cpu_fault_after_fork();
+  cpu_watch_after_fork();
+  cpu_print_after_fork();
 }
 
-/* ---- size ---------------------------------------------------------------------------------------------------------- */
+/* ---- size
+   ---------------------------------------------------------------------------------------------------------- */
 
 static unsigned measure(void) {
   const char *setting = getenv("LUHIP_CPU_THREADS");
@@ -175,7 +178,7 @@ static unsigned measure(void) {
   return size < 1 ? 1 : size > MAX_WORKERS ? MAX_WORKERS : (unsigned)size;
 }
 
-unsigned pool_size(void) {
+unsigned cpu_pool_size(void) {
   pthread_mutex_lock(&pool.init_lock);
   if (pool.size == 0) {
     pool.size = measure();
@@ -186,10 +189,11 @@ unsigned pool_size(void) {
   return size;
 }
 
-/* ---- launches ------------------------------------------------------------------------------------------------------ */
+/* ---- launches
+   ------------------------------------------------------------------------------------------------------ */
 
-struct worker *pool_begin(void) {
-  pool_size();
+struct worker *cpu_pool_begin(void) {
+  cpu_pool_size();
   pthread_mutex_lock(&pool.launch_lock);
   struct worker *worker = make_worker(0);
   if (!worker) {
@@ -200,9 +204,11 @@ struct worker *pool_begin(void) {
   return worker;
 }
 
-void pool_end(void) { pthread_mutex_unlock(&pool.launch_lock); }
+void cpu_pool_end(void) {
+  pthread_mutex_unlock(&pool.launch_lock);
+}
 
-void pool_open(struct fiber_launch *launch) {
+void cpu_pool_open(struct fiber_launch *launch) {
   uint64_t chunks = (launch->blocks + launch->chunk - 1) / launch->chunk;
   unsigned wanted = chunks < pool.size ? (unsigned)chunks - 1 : pool.size - 1;
   if (wanted == 0) return;
@@ -213,22 +219,22 @@ void pool_open(struct fiber_launch *launch) {
   if (atomic_load(&pool.sleepers)) futex_wake(&pool.generation, wanted);
 }
 
-void pool_close(void) {
+void cpu_pool_close(void) {
   uint32_t door = atomic_fetch_and(&pool.door, ~(uint32_t)DOOR_OPEN) & ~(uint32_t)DOOR_OPEN;
   if (door == 0) return;
-  uint64_t end = pool_now() + SPIN_NANOSECONDS;
+  uint64_t end = cpu_pool_now() + SPIN_NANOSECONDS;
   do {
     for (int i = 0; i < 32; i++) {
       if (atomic_load(&pool.door) == 0) return;
       pause_processor();
     }
-  } while (pool_now() < end);
+  } while (cpu_pool_now() < end);
   atomic_store(&pool.closing, true);
   while ((door = atomic_load(&pool.door)) != 0) futex_wait(&pool.door, door);
   atomic_store(&pool.closing, false);
 }
 
-void pool_each_running(void (*fn)(struct worker *, void *), void *user) {
+void cpu_pool_each_running(void (*fn)(struct worker *, void *), void *user) {
   for (unsigned i = 0; i <= pool.started; i++) {
     if (atomic_load(&pool.workers[i]->in_kernel)) fn(pool.workers[i], user);
   }

@@ -2,11 +2,11 @@
  * pool_watch.c - the watchdog: a thread that ends launches that take too long.
  *
  * Launches are short and deadlines are far, so setting one must cost nothing: the watchdog sleeps until the earliest
- * moment at which it could have work and then looks what the deadline is by now. It is only woken when a
- * deadline is nearer than that, or when it sleeps for good because nothing was launched for a while.
+ * moment at which it could have work and then looks what the deadline is by now. It is only woken when a deadline is
+ * nearer than that, or when it sleeps for good because nothing was launched for a while.
  *
- * When the time is over no further block is handed out, and every worker in a kernel is kicked, again and again, until the
- * launching thread says that the launch has ended. All under one lock, so no kick comes after that.
+ * When the time is over no further block is handed out, and every worker in a kernel is kicked, again and again, until
+ * the launching thread says that the launch has ended. All under one lock, so no kick comes after that.
  */
 #include <errno.h>
 #include <time.h>
@@ -29,24 +29,24 @@ static struct {
 
 static void kick(struct worker *worker, void *user) {
   (void)user;
-  fault_kick(worker, &watch.text);
+  cpu_fault_kick(worker, &watch.text);
 }
 
 static void end_launch(struct fiber_launch *launch) {
   if (!watch.has_text) {
-    watch.text = fault_find_text((void (*)(void))launch->ask->kernel->run);
+    watch.text = cpu_fault_find_text((void (*)(void))launch->ask->kernel->run);
     watch.has_text = true;
   }
   atomic_store(&launch->timed_out, 1);
   atomic_store(&launch->next, launch->blocks);
-  pool_each_running(kick, NULL);
+  cpu_pool_each_running(kick, NULL);
 }
 
 static void *watch_main(void *argument) {
   (void)argument;
   pthread_mutex_lock(&watch.lock);
   for (;;) {
-    uint64_t now = pool_now();
+    uint64_t now = cpu_pool_now();
     watch.wakes_at = watch.deadline;
     if (watch.deadline <= now) {
       end_launch(watch.launch);
@@ -73,7 +73,7 @@ static void start(void) {
   if (pthread_attr_init(&attributes) != 0) return;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   sigset_t mask;
-  fault_block_others(&mask);
+  cpu_fault_block_others(&mask);
   pthread_t thread;
   watch.started = pthread_create(&thread, &attributes, watch_main, NULL) == 0;
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
@@ -89,8 +89,8 @@ static void set_deadline(uint64_t deadline) {
   if (watch.started && deadline < watch.wakes_at) pthread_cond_signal(&watch.wake);
 }
 
-void watch_begin(struct fiber_launch *launch, unsigned timeout_ms) {
-  uint64_t deadline = timeout_ms ? pool_now() + (uint64_t)timeout_ms * 1000000u : FOREVER;
+void cpu_watch_begin(struct fiber_launch *launch, unsigned timeout_ms) {
+  uint64_t deadline = timeout_ms ? cpu_pool_now() + (uint64_t)timeout_ms * 1000000u : FOREVER;
   pthread_mutex_lock(&watch.lock);
   watch.launch = launch;
   watch.has_text = false;
@@ -98,21 +98,21 @@ void watch_begin(struct fiber_launch *launch, unsigned timeout_ms) {
   pthread_mutex_unlock(&watch.lock);
 }
 
-void watch_end(void) {
+void cpu_watch_end(void) {
   pthread_mutex_lock(&watch.lock);
   watch.deadline = FOREVER;
   watch.launch = NULL;
   pthread_mutex_unlock(&watch.lock);
 }
 
-void watch_hurry(unsigned timeout_ms) {
-  uint64_t deadline = pool_now() + (uint64_t)timeout_ms * 1000000u;
+void cpu_watch_hurry(unsigned timeout_ms) {
+  uint64_t deadline = cpu_pool_now() + (uint64_t)timeout_ms * 1000000u;
   pthread_mutex_lock(&watch.lock);
   if (deadline < watch.deadline) set_deadline(deadline);
   pthread_mutex_unlock(&watch.lock);
 }
 
-void watch_after_fork(void) {
+void cpu_watch_after_fork(void) {
   pthread_mutex_init(&watch.lock, NULL);
   watch.started = false;
   watch.deadline = FOREVER;

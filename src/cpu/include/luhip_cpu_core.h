@@ -21,8 +21,10 @@
 
 /* ---- qualifiers ---------------------------------------------------------------------------------------------- */
 
-/* __device__ and __host__ must be empty: they stand where no attribute may (in lambdas). */
+/* __device__ and __host__ must be empty: they stand where no attribute may (in lambdas). The compile step writes
+   __device_v for the __device__ of a variable, which the host may write too. */
 #define __device__
+#define __device_v __attribute__((used))
 #define __host__
 #ifndef LUHIP_CPU_SCAN /* else it stays visible in the preprocessor's output */
 #define __global__
@@ -81,7 +83,9 @@ static constexpr int warpSize = LUHIP_CPU_WARP;
 static __forceinline__ unsigned luhip_thread() {
   return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
 }
-static __forceinline__ unsigned __lane_id() { return luhip_thread() % LUHIP_CPU_WARP; }
+static __forceinline__ unsigned __lane_id() {
+  return luhip_thread() % LUHIP_CPU_WARP;
+}
 
 /* ---- the way into the runtime ----------------------------------------------------------------------------------- */
 
@@ -120,7 +124,8 @@ __attribute__((used, visibility("protected"))) const struct luhip_cpu_rt *luhip_
       [arrived] LUHIP_OFFSET(luhip_cpu_block, arrived), [expected] LUHIP_OFFSET(luhip_cpu_block, expected),            \
       [irregular] LUHIP_OFFSET(luhip_cpu_block, irregular), [fibers] LUHIP_OFFSET(luhip_cpu_block, fibers),            \
       [wait] LUHIP_OFFSET(luhip_cpu_fiber, wait), [next] LUHIP_OFFSET(luhip_cpu_fiber, next)
-static_assert(sizeof(luhip_cpu_fiber) == 32 && __builtin_offsetof(luhip_cpu_fiber, context) == 0, "assembly knows this");
+static_assert(sizeof(luhip_cpu_fiber) == 32 && __builtin_offsetof(luhip_cpu_fiber, context) == 0,
+              "assembly knows this");
 #define LUHIP_FAST extern "C" __attribute__((naked, used, noinline, visibility("hidden")))
 
 /* Leaves the fiber in rsi, which goes on at its site, for the context in rcx. */
@@ -169,59 +174,59 @@ LUHIP_FAST void luhip_fast_vote() {
 }
 
 LUHIP_FAST void luhip_fast_warp() {
-  __asm__ volatile("movq %c[current](%%rdi), %%r8\n\t"
-                   "movl %%r8d, %%ecx\n\t"
-                   "subl %%edi, %%ecx\n\t"
-                   "subl $%c[fibers], %%ecx\n\t"
-                   "shrl $5, %%ecx\n\t" /* ecx: the thread */
-                   "movl %%ecx, %%r10d\n\t"
-                   "andl $%c[lanes] - 1, %%r10d\n\t" /* r10: its lane */
-                   "movl %%ecx, %%r9d\n\t"
-                   "shrl $%c[shift], %%r9d\n\t"
-                   "imulq $%c[warp_bytes], %%r9, %%r9\n\t"
-                   "leaq %c[warps](%%rdi, %%r9), %%r9\n\t" /* r9: its warp */
-                   "leaq %c[result](%%r9, %%r10, 8), %%r13\n\t"
-                   "pushq %%r13\n\t"
-                   "cmpq %%rax, %c[site](%%r9)\n\t"
-                   "jne 2f\n\t"
-                   "movq %c[waiting](%%r9), %%r11\n\t"
-                   "movq %c[live](%%r9), %%rbx\n\t"
-                   "testq %%r11, %%r11\n\t"
-                   "je 2f\n\t"             /* the first */
-                   "btsq %%r10, %%r11\n\t" /* r11: who waits now */
-                   "movq %%r11, %%r12\n\t"
-                   "notq %%r12\n\t"
-                   "andq %%rbx, %%r12\n\t"
-                   "leal 1(%%r10), %%r13d\n\t"
-                   "cmpl $%c[lanes], %%r13d\n\t"
-                   "je 2f\n\t"
-                   "btq %%r13, %%r12\n\t"
-                   "jnc 2f\n\t"
-                   "incl %%ecx\n\t"
-                   "cmpl %c[next_start](%%rdi), %%ecx\n\t"
-                   "jae 2f\n\t"
-                   "movl %c[epoch](%%rdi), %%ecx\n\t"
-                   "cmpl %%ecx, 32 + %c[wait](%%r8)\n\t"
-                   "jae 2f\n\t"
-                   "movq %%rsi, %c[value](%%r9, %%r10, 8)\n\t"
-                   "movb %%dl, %c[ask](%%r9, %%r10)\n\t"
-                   "movq %%rsp, %c[frames](%%r9, %%r10, 8)\n\t"
-                   "movq %%r11, %c[waiting](%%r9)\n\t"
-                   "leaq 32(%%r8), %%rcx\n\t"
-                   "movq %%rcx, %c[current](%%rdi)\n\t"
-                   "movq 64(%%r8), %%rdx\n\t" /* the stack that is needed after that */
-                   "prefetcht0 (%%rdx)\n\t"
-                   "prefetcht0 64(%%rdx)\n\t"
-                   "movq %%r8, %%rsi\n\t" LUHIP_SWITCH "2:\n\t"
-                   "movq %%rax, %%rcx\n\t"
-                   "movq %%rsp, %%r8\n\t" LUHIP_ASK("entry")::LUHIP_BLOCK_OFFSETS,
-                   [next_start] LUHIP_OFFSET(luhip_cpu_block, next_start), [warps] LUHIP_OFFSET(luhip_cpu_block, warps),
-                   [warp_bytes] "i"(sizeof(luhip_cpu_warp)), [lanes] "i"(LUHIP_CPU_WARP),
-                   [shift] "i"(LUHIP_CPU_WARP == 64 ? 6 : 5), [live] LUHIP_OFFSET(luhip_cpu_warp, live),
-                   [waiting] LUHIP_OFFSET(luhip_cpu_warp, waiting), [site] LUHIP_OFFSET(luhip_cpu_warp, site),
-                   [ask] LUHIP_OFFSET(luhip_cpu_warp, ask), [value] LUHIP_OFFSET(luhip_cpu_warp, value),
-                   [result] LUHIP_OFFSET(luhip_cpu_warp, result), [frames] LUHIP_OFFSET(luhip_cpu_warp, frames),
-                   [entry] LUHIP_OFFSET(luhip_cpu_rt, warp));
+  __asm__ volatile(
+      "movq %c[current](%%rdi), %%r8\n\t"
+      "movl %%r8d, %%ecx\n\t"
+      "subl %%edi, %%ecx\n\t"
+      "subl $%c[fibers], %%ecx\n\t"
+      "shrl $5, %%ecx\n\t" /* ecx: the thread */
+      "movl %%ecx, %%r10d\n\t"
+      "andl $%c[lanes] - 1, %%r10d\n\t" /* r10: its lane */
+      "movl %%ecx, %%r9d\n\t"
+      "shrl $%c[shift], %%r9d\n\t"
+      "imulq $%c[warp_bytes], %%r9, %%r9\n\t"
+      "leaq %c[warps](%%rdi, %%r9), %%r9\n\t" /* r9: its warp */
+      "leaq %c[result](%%r9, %%r10, 8), %%r13\n\t"
+      "pushq %%r13\n\t"
+      "cmpq %%rax, %c[site](%%r9)\n\t"
+      "jne 2f\n\t"
+      "movq %c[waiting](%%r9), %%r11\n\t"
+      "movq %c[live](%%r9), %%rbx\n\t"
+      "testq %%r11, %%r11\n\t"
+      "je 2f\n\t"             /* the first */
+      "btsq %%r10, %%r11\n\t" /* r11: who waits now */
+      "movq %%r11, %%r12\n\t"
+      "notq %%r12\n\t"
+      "andq %%rbx, %%r12\n\t"
+      "leal 1(%%r10), %%r13d\n\t"
+      "cmpl $%c[lanes], %%r13d\n\t"
+      "je 2f\n\t"
+      "btq %%r13, %%r12\n\t"
+      "jnc 2f\n\t"
+      "incl %%ecx\n\t"
+      "cmpl %c[next_start](%%rdi), %%ecx\n\t"
+      "jae 2f\n\t"
+      "movl %c[epoch](%%rdi), %%ecx\n\t"
+      "cmpl %%ecx, 32 + %c[wait](%%r8)\n\t"
+      "jae 2f\n\t"
+      "movq %%rsi, %c[value](%%r9, %%r10, 8)\n\t"
+      "movb %%dl, %c[ask](%%r9, %%r10)\n\t"
+      "movq %%rsp, %c[frames](%%r9, %%r10, 8)\n\t"
+      "movq %%r11, %c[waiting](%%r9)\n\t"
+      "leaq 32(%%r8), %%rcx\n\t"
+      "movq %%rcx, %c[current](%%rdi)\n\t"
+      "movq 64(%%r8), %%rdx\n\t" /* the stack that is needed after that */
+      "prefetcht0 (%%rdx)\n\t"
+      "prefetcht0 64(%%rdx)\n\t"
+      "movq %%r8, %%rsi\n\t" LUHIP_SWITCH "2:\n\t"
+      "movq %%rax, %%rcx\n\t"
+      "movq %%rsp, %%r8\n\t" LUHIP_ASK("entry")::LUHIP_BLOCK_OFFSETS,
+      [next_start] LUHIP_OFFSET(luhip_cpu_block, next_start), [warps] LUHIP_OFFSET(luhip_cpu_block, warps),
+      [warp_bytes] "i"(sizeof(luhip_cpu_warp)), [lanes] "i"(LUHIP_CPU_WARP), [shift] "i"(LUHIP_CPU_WARP == 64 ? 6 : 5),
+      [live] LUHIP_OFFSET(luhip_cpu_warp, live), [waiting] LUHIP_OFFSET(luhip_cpu_warp, waiting),
+      [site] LUHIP_OFFSET(luhip_cpu_warp, site), [ask] LUHIP_OFFSET(luhip_cpu_warp, ask),
+      [value] LUHIP_OFFSET(luhip_cpu_warp, value), [result] LUHIP_OFFSET(luhip_cpu_warp, result),
+      [frames] LUHIP_OFFSET(luhip_cpu_warp, frames), [entry] LUHIP_OFFSET(luhip_cpu_rt, warp));
 }
 
 static __forceinline__ void luhip_call_barrier(luhip_cpu_block *block) {
@@ -291,21 +296,32 @@ static __forceinline__ unsigned long long luhip_vote(int yes) {
   luhip_blocking here;
   return luhip_call_vote(luhip_block, yes != 0);
 }
-static __forceinline__ int __syncthreads_count(int yes) { return int(unsigned(luhip_vote(yes))); }
-static __forceinline__ int __syncthreads_or(int yes) { return unsigned(luhip_vote(yes)) != 0; }
+static __forceinline__ int __syncthreads_count(int yes) {
+  return int(unsigned(luhip_vote(yes)));
+}
+static __forceinline__ int __syncthreads_or(int yes) {
+  return unsigned(luhip_vote(yes)) != 0;
+}
 static __forceinline__ int __syncthreads_and(int yes) {
   unsigned long long votes = luhip_vote(yes);
   return unsigned(votes) == unsigned(votes >> 32);
 }
 
 /* Threads of one block run on one OS thread, blocks do not. */
-static __forceinline__ void __threadfence_block() { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
-static __forceinline__ void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-static __forceinline__ void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+static __forceinline__ void __threadfence_block() {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+static __forceinline__ void __threadfence() {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+static __forceinline__ void __threadfence_system() {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 
-/* ---- warp operations ------------------------------------------------------------------------------------------------ */
-/* Lanes that wait at the same call form a group, when every other lane of the warp waits elsewhere or has ended; the mask
-   of a _sync form is not looked at. A lane that is not in the group gives 0, as on AMD. */
+/* ---- warp operations
+   ------------------------------------------------------------------------------------------------ */
+/* Lanes that wait at the same call form a group, when every other lane of the warp waits elsewhere or has ended; the
+   mask of a _sync form is not looked at. A lane that is not in the group gives 0, as on AMD. */
 
 static __forceinline__ unsigned long long luhip_warp(unsigned long long value, unsigned ask) {
   luhip_blocking here;
@@ -334,10 +350,18 @@ template <class T> static __forceinline__ T __shfl_xor(T value, int mask, int wi
   unsigned lane = __lane_id(), source = lane ^ unsigned(mask);
   return luhip_shuffle(value, source < (lane & -unsigned(width)) + unsigned(width) ? source : lane);
 }
-static __forceinline__ unsigned long long __ballot(int yes) { return luhip_warp(yes != 0, LUHIP_CPU_BALLOT); }
-static __forceinline__ int __any(int yes) { return __ballot(yes) != 0; }
-static __forceinline__ int __all(int yes) { return __ballot(!yes) == 0; }
-static __forceinline__ unsigned long long __activemask() { return __ballot(1); }
+static __forceinline__ unsigned long long __ballot(int yes) {
+  return luhip_warp(yes != 0, LUHIP_CPU_BALLOT);
+}
+static __forceinline__ int __any(int yes) {
+  return __ballot(yes) != 0;
+}
+static __forceinline__ int __all(int yes) {
+  return __ballot(!yes) == 0;
+}
+static __forceinline__ unsigned long long __activemask() {
+  return __ballot(1);
+}
 
 template <class M, class T> static __forceinline__ T __shfl_sync(M, T value, int source, int width = warpSize) {
   return __shfl(value, source, width);
@@ -345,18 +369,28 @@ template <class M, class T> static __forceinline__ T __shfl_sync(M, T value, int
 template <class M, class T> static __forceinline__ T __shfl_up_sync(M, T value, unsigned delta, int width = warpSize) {
   return __shfl_up(value, delta, width);
 }
-template <class M, class T> static __forceinline__ T __shfl_down_sync(M, T value, unsigned delta, int width = warpSize) {
+template <class M, class T>
+static __forceinline__ T __shfl_down_sync(M, T value, unsigned delta, int width = warpSize) {
   return __shfl_down(value, delta, width);
 }
 template <class M, class T> static __forceinline__ T __shfl_xor_sync(M, T value, int mask, int width = warpSize) {
   return __shfl_xor(value, mask, width);
 }
-template <class M> static __forceinline__ unsigned long long __ballot_sync(M, int yes) { return __ballot(yes); }
-template <class M> static __forceinline__ int __any_sync(M, int yes) { return __any(yes); }
-template <class M> static __forceinline__ int __all_sync(M, int yes) { return __all(yes); }
-static __forceinline__ void __syncwarp(unsigned long long = ~0ull) { __ballot(0); }
+template <class M> static __forceinline__ unsigned long long __ballot_sync(M, int yes) {
+  return __ballot(yes);
+}
+template <class M> static __forceinline__ int __any_sync(M, int yes) {
+  return __any(yes);
+}
+template <class M> static __forceinline__ int __all_sync(M, int yes) {
+  return __all(yes);
+}
+static __forceinline__ void __syncwarp(unsigned long long = ~0ull) {
+  __ballot(0);
+}
 
-/* ---- printf, assert, the end ------------------------------------------------------------------------------------------ */
+/* ---- printf, assert, the end
+   ------------------------------------------------------------------------------------------ */
 
 __attribute__((noinline, format(printf, 1, 2), unused)) static int printf(const char *format, ...) {
   __builtin_va_list arguments;
@@ -366,9 +400,8 @@ __attribute__((noinline, format(printf, 1, 2), unused)) static int printf(const 
   return written;
 }
 
-__attribute__((noinline, cold, noreturn, unused)) static void luhip_fail(luhip_cpu_failure failure, unsigned thread,
-                                                                         const char *expression, const char *file,
-                                                                         unsigned line) {
+__attribute__((noinline, cold, noreturn, unused)) static void
+luhip_fail(luhip_cpu_failure failure, unsigned thread, const char *expression, const char *file, unsigned line) {
   luhip_cpu_rt->fail(luhip_block, failure, thread, expression, file, line);
   __builtin_unreachable();
 }
@@ -380,18 +413,35 @@ __attribute__((noinline, cold, noreturn, unused)) static void luhip_fail(luhip_c
 #define assert(...) LUHIP_ASSERT(__VA_ARGS__)
 #endif
 
-[[noreturn]] static __forceinline__ void abort() { luhip_fail(LUHIP_CPU_ABORT, luhip_thread(), "", "", 0); }
-[[noreturn]] static __forceinline__ void __trap() { __builtin_trap(); }
-static __forceinline__ void __brkpt() { __builtin_debugtrap(); }
+[[noreturn]] static __forceinline__ void abort() {
+  luhip_fail(LUHIP_CPU_ABORT, luhip_thread(), "", "", 0);
+}
+[[noreturn]] static __forceinline__ void __trap() {
+  __builtin_trap();
+}
+static __forceinline__ void __brkpt() {
+  __builtin_debugtrap();
+}
 
-/* ---- clocks and waiting -------------------------------------------------------------------------------------------------- */
+/* ---- clocks and waiting
+   -------------------------------------------------------------------------------------------------- */
 
-static __forceinline__ long long clock64() { return (long long)__builtin_readcyclecounter(); }
-static __forceinline__ long long __clock64() { return clock64(); }
-static __forceinline__ long clock() { return long(clock64()); }
-static __forceinline__ long __clock() { return clock(); }
+static __forceinline__ long long clock64() {
+  return (long long)__builtin_readcyclecounter();
+}
+static __forceinline__ long long __clock64() {
+  return clock64();
+}
+static __forceinline__ long clock() {
+  return long(clock64());
+}
+static __forceinline__ long __clock() {
+  return clock();
+}
 /* 100 MHz, as on AMD. */
-static __forceinline__ long long wall_clock64() { return (long long)(luhip_cpu_rt->nanoseconds() / 10); }
+static __forceinline__ long long wall_clock64() {
+  return (long long)(luhip_cpu_rt->nanoseconds() / 10);
+}
 /* Waiting lets the others of the block run: a loop that waits for one of them must do this. */
 static __forceinline__ void __nanosleep(unsigned) {
   luhip_blocking here;
@@ -399,9 +449,12 @@ static __forceinline__ void __nanosleep(unsigned) {
   luhip_cpu_context *to = luhip_cpu_rt->yield(luhip_block);
   if (to) luhip_cpu_rt->go(&fiber->context, to);
 }
-static __forceinline__ void __builtin_amdgcn_s_sleep(int) { __nanosleep(0); }
+static __forceinline__ void __builtin_amdgcn_s_sleep(int) {
+  __nanosleep(0);
+}
 
-/* ---- the wrapper ------------------------------------------------------------------------------------------------------------ */
+/* ---- the wrapper
+   ------------------------------------------------------------------------------------------------------------ */
 
 static __forceinline__ void luhip_enter(luhip_cpu_block *block) {
   luhip_block = block;
@@ -419,17 +472,21 @@ static __forceinline__ void luhip_enter(luhip_cpu_block *block) {
 
 template <auto kernel> struct luhip_wrapper;
 template <class... A, void (*kernel)(A...)> struct luhip_wrapper<kernel> {
-  /* Each argument is copied once, before the loop: in memory that a kernel might write it could not stay in a register. */
+  /* Each argument is copied once, before the loop: in memory that a kernel might write it could not stay in a
+     register. */
   static __forceinline__ void loop(luhip_cpu_block *block, unsigned start, A... arguments) {
     luhip_enter(block);
     const unsigned nx = blockDim.x, ny = blockDim.y, nz = blockDim.z;
     unsigned x = 0, y = 0, z = 0;
-    if (start < nx) x = start;
-    else x = start % nx, y = start / nx % ny, z = start / nx / ny;
+    if (start < nx)
+      x = start;
+    else
+      x = start % nx, y = start / nx % ny, z = start / nx / ny;
     for (; z < nz; z++, y = 0) {
       for (; y < ny; y++, x = 0) {
         /* Asked for, so that rows of 16 threads are vectorised too: by itself the compiler leaves a loop that needs
-           checks for overlap as it is below 24 rounds. Not interleaved, as that would ask for four times the threads. */
+           checks for overlap as it is below 24 rounds. Not interleaved, as that would ask for four times the threads.
+           */
         LUHIP_VECTORISE
         for (; x < nx; x++) {
           threadIdx.x = x, threadIdx.y = y, threadIdx.z = z;
@@ -442,7 +499,8 @@ template <class... A, void (*kernel)(A...)> struct luhip_wrapper<kernel> {
   static void trace_loop(luhip_cpu_block *block, unsigned start, A... arguments) {
     luhip_enter(block);
     for (unsigned i = start, n = blockDim.x * blockDim.y * blockDim.z; i < n; i++) {
-      threadIdx.x = i % blockDim.x, threadIdx.y = i / blockDim.x % blockDim.y, threadIdx.z = i / blockDim.x / blockDim.y;
+      threadIdx.x = i % blockDim.x, threadIdx.y = i / blockDim.x % blockDim.y,
+      threadIdx.z = i / blockDim.x / blockDim.y;
       block->thread = i;
       [[clang::noinline]] kernel(arguments...);
       if (luhip_promoted) return;
@@ -487,7 +545,9 @@ template <class... A, void (*kernel)(A...)> struct luhip_wrapper<kernel> {
 };
 
 static __thread char luhip_anchor;
-__attribute__((noinline, unused)) static void luhip_touch() { __asm__ volatile("" ::"r"(&luhip_anchor) : "memory"); }
+__attribute__((noinline, unused)) static void luhip_touch() {
+  __asm__ volatile("" ::"r"(&luhip_anchor) : "memory");
+}
 
 /* What the descriptor says, under names that no program's own macros have: LUHIP_EXPORT stands in its text. */
 template <auto kernel> struct luhip_described : luhip_wrapper<kernel> {
@@ -500,15 +560,15 @@ template <auto kernel> struct luhip_described : luhip_wrapper<kernel> {
 
 /* The descriptor of kernel i. Its symbol has this name in any namespace, named or not. */
 #define LUHIP_EXPORT(luhip_i, ...)                                                                                     \
-  extern "C" __attribute__((__used__, __visibility__("protected"))) const luhip_cpu_kernel luhip_kd_##luhip_i = {      \
-      LUHIP_CPU_ABI,                                                                                                   \
-      luhip_described<(__VA_ARGS__)>::luhip_nparams,                                                                   \
-      luhip_described<(__VA_ARGS__)>::luhip_bytes,                                                                     \
-      luhip_described<(__VA_ARGS__)>::luhip_align,                                                                     \
-      luhip_described<(__VA_ARGS__)>::luhip_params,                                                                    \
-      (void (*)())(__VA_ARGS__),                                                                                       \
-      luhip_described<(__VA_ARGS__)>::luhip_run,                                                                       \
-      luhip_described<(__VA_ARGS__)>::luhip_trace,                                                                     \
-      luhip_touch};
+  extern "C" __attribute__((__used__, __visibility__("protected")))                                                    \
+  const luhip_cpu_kernel luhip_kd_##luhip_i = {LUHIP_CPU_ABI,                                                          \
+                                               luhip_described<(__VA_ARGS__)>::luhip_nparams,                          \
+                                               luhip_described<(__VA_ARGS__)>::luhip_bytes,                            \
+                                               luhip_described<(__VA_ARGS__)>::luhip_align,                            \
+                                               luhip_described<(__VA_ARGS__)>::luhip_params,                           \
+                                               (void (*)())(__VA_ARGS__),                                              \
+                                               luhip_described<(__VA_ARGS__)>::luhip_run,                              \
+                                               luhip_described<(__VA_ARGS__)>::luhip_trace,                            \
+                                               luhip_touch};
 
 #endif
