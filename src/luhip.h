@@ -163,6 +163,7 @@ typedef struct luhip_future luhip_future;
 typedef struct luhip_program luhip_program;
 typedef struct luhip_kernel luhip_kernel;
 typedef struct luhip_launcher luhip_launcher;
+typedef struct luhip_graph luhip_graph;
 
 typedef struct luhip_device_info {
   char id[48];      /* "cpu:0", "cpu:0/64", "rocm:1" */
@@ -424,6 +425,72 @@ LUHIP_API luhip_status luhip_bind(luhip_kernel *kernel, const luhip_launch_confi
 LUHIP_API luhip_status luhip_launcher_run(luhip_launcher *launcher, luhip_stream *stream, bool dry, const luhip_arg *args, size_t nargs, luhip_error **error); /* stream: used when the config named none */
 LUHIP_API void luhip_launcher_release(luhip_launcher *launcher);
 LUHIP_API luhip_kernel *luhip_launcher_kernel(luhip_launcher *launcher); /* borrowed */
+
+/* ---- capture and replay --------------------------------------------------------------------------------------------------- */
+
+/* A stream's capture goes none, prepared, recording, none. While it is prepared, work runs as ever, and the memory it
+   takes is kept for the recording: run the work once there (the warm-up). While it records, operations on the stream
+   do not run but become nodes of a graph; what cannot be recorded (reads, waits for the stream, events, a grid from a
+   buffer, replays, memory that is not there) is refused with LUHIP_E_CAPTURE, and the recording goes on.
+   A step out of order is LUHIP_E_CAPTURE and changes nothing. Other streams work as ever. */
+typedef enum luhip_capture_state { LUHIP_CAPTURE_NONE, LUHIP_CAPTURE_PREPARED, LUHIP_CAPTURE_RECORDING } luhip_capture_state;
+
+LUHIP_API luhip_status luhip_stream_prepare_capture(luhip_device *device, luhip_stream *stream, luhip_error **error);
+LUHIP_API luhip_status luhip_stream_begin_capture(luhip_device *device, luhip_stream *stream, luhip_error **error);
+/* An operation that failed, or was skipped for a stale input, makes the graph useless: the error names it, and what
+   the recorded operations would have written carries it. The capture is over in any case. */
+LUHIP_API luhip_status luhip_stream_end_capture(luhip_device *device, luhip_stream *stream, luhip_graph **graph, luhip_error **error);
+/* Back to none from any state; nothing was done to any buffer. */
+LUHIP_API luhip_status luhip_stream_cancel_capture(luhip_device *device, luhip_stream *stream, luhip_error **error);
+LUHIP_API luhip_status luhip_stream_capture_state(luhip_device *device, luhip_stream *stream, luhip_capture_state *state, luhip_error **error);
+/* Makes a recording, if there is one, unable to end well: something that belonged to it went wrong before it came to an
+   operation (a kernel that does not compile). */
+LUHIP_API void luhip_stream_doom_capture(luhip_device *device, luhip_stream *stream, luhip_error *reason);
+LUHIP_API bool luhip_device_is_recording(luhip_device *device); /* any of its streams */
+/* Refuses the close of a device that nobody else has open while one of its streams records. */
+LUHIP_API luhip_status luhip_device_may_close(luhip_device *device, luhip_error **error);
+
+/* A graph owns what it replays: buffers (also freed ones), kernels, the bytes of recorded writes. */
+LUHIP_API luhip_graph *luhip_graph_retain(luhip_graph *graph);
+LUHIP_API void luhip_graph_release(luhip_graph *graph); /* never waits; replays under way run to their end */
+/* Waits for its replays, then gives up what it owns: later calls on it answer LUHIP_E_FREED. Idempotent. When the
+   wait is interrupted or takes too long the graph is as before. */
+LUHIP_API luhip_status luhip_graph_free(luhip_graph *graph, const luhip_wait *wait, luhip_error **error);
+LUHIP_API bool luhip_graph_is_freed(const luhip_graph *graph);
+LUHIP_API uint64_t luhip_graph_id(const luhip_graph *graph);
+/* Enqueues all of it as one operation. With a stale input it is skipped like a launch: what it writes becomes stale. */
+LUHIP_API luhip_status luhip_graph_replay(luhip_graph *graph, luhip_stream *stream, luhip_error **error);
+/* Other arguments for the launch-th recorded launch, 0-based; replays to come use them. Errors are those of a launch. */
+LUHIP_API luhip_status luhip_graph_update(luhip_graph *graph, size_t launch, const luhip_arg *args, size_t nargs, luhip_error **error);
+/* "driver": the driver replays a graph of its own; "list": the recorded operations are enqueued one by one. */
+LUHIP_API luhip_status luhip_graph_kind(luhip_graph *graph, const char **kind, luhip_error **error);
+
+typedef enum luhip_node_kind { LUHIP_NODE_KERNEL, LUHIP_NODE_WRITE, LUHIP_NODE_FILL, LUHIP_NODE_COPY } luhip_node_kind;
+
+typedef struct luhip_node {
+  luhip_node_kind kind;
+  luhip_kernel *kernel; /* of a launch, retained: the caller releases it; else NULL */
+  size_t launch;        /* of a launch: its index for luhip_graph_update */
+  uint32_t grid[3], block[3], shared;
+  size_t nargs;         /* of a launch */
+  size_t bytes;         /* moved or set by the others */
+} luhip_node;
+
+typedef struct luhip_node_arg {
+  bool is_buffer, is_null; /* is_null: a null pointer */
+  luhip_layout layout;     /* of a buffer */
+  uint64_t allocation;     /* of a buffer: the same for views of the same memory */
+  bool has_dtype;          /* a value of one of our element types, */
+  luhip_dtype dtype;
+  size_t size;             /* or any bytes; the first 64 are here */
+  unsigned char bytes[64];
+} luhip_node_arg;
+
+LUHIP_API luhip_status luhip_graph_nodes(luhip_graph *graph, size_t *count, luhip_error **error);
+LUHIP_API luhip_status luhip_graph_node(luhip_graph *graph, size_t index, luhip_node *node, luhip_error **error);
+LUHIP_API luhip_status luhip_graph_node_arg(luhip_graph *graph, size_t index, size_t argument, luhip_node_arg *arg, luhip_error **error);
+/* The graph in Graphviz's language; the caller frees the text with free(). */
+LUHIP_API luhip_status luhip_graph_dot(luhip_graph *graph, char **text, luhip_error **error);
 
 /* ---- Lua ------------------------------------------------------------------------------------------------------------------- */
 

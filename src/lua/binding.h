@@ -35,6 +35,8 @@ struct lb_state;
   X(STREAM, stream)                                                                                                    \
   X(EVENT, event)                                                                                                      \
   X(FUTURE, future)                                                                                                    \
+  X(GRAPH, graph)                                                                                                      \
+  X(CAPTURE, capture)                                                                                                  \
   X(RESOURCE, resource)                                                                                                \
   X(SCOPE, scope)                                                                                                      \
   X(ERROR, error)
@@ -286,6 +288,14 @@ struct lb_event {
   struct lb_device *owner;
 };
 struct lb_stream *lb_check_stream(lua_State *L, int idx); /* not freed, device open */
+
+/* graph.c */
+struct lb_graph {
+  luhip_graph *graph; /* kept until collected, freed or not; NULL only if making it failed */
+  struct lb_device *owner;
+};
+struct lb_graph *lb_check_graph(lua_State *L, int idx); /* not freed, device open */
+
 int lb_device_stream(lua_State *L);
 int lb_device_streams(lua_State *L);
 int lb_device_record(lua_State *L);

@@ -99,14 +99,22 @@ static int core_open(lua_State *L) {
 
 /* ---- closing ------------------------------------------------------------------------------------------------------------- */
 
-/* dev:close(): waits for the work if it is the device's last user. */
-static int device_close(lua_State *L) {
+/* Waits for the work if it is the device's last user. */
+static int device_end(lua_State *L) {
   struct lb_device *device = lb_check(L, 1, LB_DEVICE);
   luhip_device *native = device->device;
   device->device = NULL;
   if (native) luhip_device_close(native);
   lb_state_part(lb_state(L));
   return 0;
+}
+
+/* dev:close() */
+static int device_close(lua_State *L) {
+  const struct lb_device *device = lb_check(L, 1, LB_DEVICE);
+  luhip_error *error = NULL;
+  luhip_status status = device->device ? luhip_device_may_close(device->device, &error) : LUHIP_OK;
+  return status == LUHIP_OK ? device_end(L) : lb_fail(L, status, error);
 }
 
 static int device_gc(lua_State *L) {
@@ -292,7 +300,7 @@ void lb_open_device(lua_State *L) {
   static const luaL_Reg fields[] = {FIELDS(ENTRY, ENTRY, ENTRY){"integrated", field_integrated}, {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__tostring", device_tostring},
                                   {"__eq", device_eq},
-                                  {"__close", device_close},
+                                  {"__close", device_end},
                                   {"__gc", device_gc},
                                   {NULL, NULL}};
   lb_class_register(L, LB_DEVICE, &(struct lb_class_functions){methods, fields, meta});

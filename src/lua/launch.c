@@ -289,6 +289,21 @@ static int kernel_call(lua_State *L) {
   return push_launcher(L, kernel, &geometry);
 }
 
+/* g:update(i, arguments...): of the i-th launch of a graph */
+static int graph_update(lua_State *L) {
+  struct lb_graph *graph = lb_check_graph(L, 1);
+  struct arguments arguments;
+  luhip_error *error = NULL;
+  luhip_status status;
+  int tries = 0;
+  lua_Integer launch = lb_check_integer(L, 2, "launch", 1, LUA_MAXINTEGER);
+  read_arguments(L, 3, lua_gettop(L), &arguments);
+  do {
+    status = luhip_graph_update(lb_check_graph(L, 1)->graph, (size_t)launch - 1, arguments.args, arguments.n, &error);
+  } while (lb_retry(L, graph->owner, status, &error, &tries));
+  return status == LUHIP_OK ? 0 : lb_fail(L, status, error);
+}
+
 /* ---- launchers -------------------------------------------------------------------------------------------------------------- */
 
 static int launcher_free(lua_State *L) {
@@ -334,6 +349,7 @@ static void add(lua_State *L, const luaL_Reg *functions) {
 void lb_open_launch(lua_State *L) {
   static const luaL_Reg kernel_methods[] = {{"launch", kernel_launch}, {"bind", kernel_bind}, {NULL, NULL}};
   static const luaL_Reg kernel_meta[] = {{"__call", kernel_call}, {NULL, NULL}};
+  static const luaL_Reg graph_methods[] = {{"update", graph_update}, {NULL, NULL}};
   static const luaL_Reg launcher_meta[] = {{"__call", launcher_call}, {NULL, NULL}};
   lb_push_methods(L, LB_KERNEL);
   add(L, kernel_methods);
@@ -341,4 +357,6 @@ void lb_open_launch(lua_State *L) {
   add(L, kernel_meta);
   lb_push_metatable(L, LB_LAUNCHER);
   add(L, launcher_meta);
+  lb_push_methods(L, LB_GRAPH);
+  add(L, graph_methods);
 }

@@ -96,6 +96,19 @@ static hip_error_t take_new(struct manager *manager, size_t bytes, struct block 
   return hip_Success;
 }
 
+static bool anything(void *user, const struct marks *marks) {
+  (void)user;
+  (void)marks;
+  return true;
+}
+
+struct block *manager_take_cached(struct manager *manager, size_t bytes) {
+  size_t rounded = manager_rounded(manager, bytes);
+  struct block *busy, *block = rounded ? find_cached(manager, rounded, anything, NULL, &busy) : NULL;
+  if (block) cache_remove(manager, block);
+  return block;
+}
+
 static bool over_limit(const struct manager *manager, size_t bytes) {
   return manager->limit && (bytes > manager->limit || manager->reserved > manager->limit - bytes);
 }

@@ -47,6 +47,8 @@ size_t manager_rounded(const struct manager *manager, size_t bytes); /* 0 when i
    whose users have not passed. Blocks let go for the cache limit are added to *trash. */
 enum manager_result manager_take(struct manager *manager, size_t bytes, bool last, marks_passed passed, void *user,
                                  struct block **block, struct block **trash, hip_error_t *rc);
+/* A cached block of just this size, whether its users have passed or not; NULL when there is none. */
+struct block *manager_take_cached(struct manager *manager, size_t bytes);
 /* Back into the cache, with the marks of its users. Cannot fail and calls no driver. */
 void manager_give(struct manager *manager, struct block *block);
 /* Takes cached blocks out, to be freed by the caller: all, or those that `passed` calls idle. Linked by next. */

@@ -3,6 +3,7 @@
  */
 #include "server/allocation.h"
 
+#include "server/capture.h"
 #include "server/program.h"
 
 #include <stdio.h>
@@ -52,7 +53,7 @@ static void give_memory_back(struct allocation *allocation) {
   allocation->block = NULL;
   device->bytes_in_use -= allocation->bytes;
   device->bytes_live -= block->bytes;
-  manager_give(&device->memory, block);
+  if (!capture_keeps(device, allocation, block)) manager_give(&device->memory, block);
 }
 
 void allocation_unref(struct allocation *allocation) {
@@ -112,6 +113,17 @@ static luhip_error *no_memory_error(const struct allocation *allocation, enum ma
                    there, total);
 }
 
+void allocation_take_block(struct allocation *allocation, struct block *block) {
+  luhip_device *device = allocation->device;
+  marks_free(&allocation->marks);
+  allocation->marks = block->marks;
+  block->marks = (struct marks){0};
+  allocation->block = block;
+  allocation->address = block->address;
+  device->bytes_in_use += allocation->bytes;
+  device->bytes_live += block->bytes;
+}
+
 enum manager_result allocation_materialise(struct allocation *allocation, uint32_t slot, bool last,
                                            luhip_error **error) {
   luhip_device *device = allocation->device;
@@ -125,13 +137,9 @@ enum manager_result allocation_materialise(struct allocation *allocation, uint32
     *error = no_memory_error(allocation, result, rc);
     return result;
   }
-  marks_free(&allocation->marks);
-  allocation->marks = block->marks;
-  block->marks = (struct marks){0};
-  allocation->block = block;
-  allocation->address = block->address;
-  device->bytes_in_use += allocation->bytes;
-  device->bytes_live += block->bytes;
+  allocation->slot = slot;
+  allocation->since = next_id();
+  allocation_take_block(allocation, block);
   return MANAGER_OK;
 }
 

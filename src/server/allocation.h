@@ -17,6 +17,8 @@ struct allocation {
   unsigned refs;    /* buffers; 0: dead */
   unsigned flights; /* uses in flight */
   size_t bytes;     /* asked for */
+  uint64_t since;   /* when its memory was taken, as an id, */
+  uint32_t slot;    /* and for a first use on which slot */
   void *address;    /* NULL while there is no memory, and for 0 bytes */
   struct block *block;
   struct marks marks;
@@ -40,6 +42,8 @@ void allocation_unhold(struct allocation *allocation);
 /* Gives it memory, ordered for a first use on `slot`. On MANAGER_LIMIT and MANAGER_DRIVER, *error says what was asked
    and what there was. MANAGER_RELEASE: see manager.h. */
 enum manager_result allocation_materialise(struct allocation *allocation, uint32_t slot, bool last, luhip_error **error);
+/* The block is its memory from now on. */
+void allocation_take_block(struct allocation *allocation, struct block *block);
 /* Frees the cache to the driver; drops the lock. False when the device was closed meanwhile. */
 bool cache_release(luhip_device *device);
 /* Close: every allocation loses its memory. */

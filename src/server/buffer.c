@@ -4,6 +4,7 @@
 #include "server/buffer.h"
 
 #include "memory/layout.h"
+#include "server/capture.h"
 #include "server/command.h"
 #include "server/program.h"
 
@@ -218,6 +219,7 @@ luhip_status luhip_buffer_resource(luhip_buffer *buffer, const luhip_wait *wait,
   struct waiting waiting = waiting_start(wait);
   status = device_sound(device, error);
   if (!status) status = buffer_usable(buffer, device, "resource", error);
+  if (!status) status = capture_refuse(device, DEFAULT_SLOT, "resource", error);
   if (!status) status = resource_locked(buffer, &waiting, error);
   if (!status) status = buffer_usable(buffer, device, "resource", error);
   if (!status) {

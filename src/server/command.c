@@ -24,7 +24,8 @@ static struct failure *claim_no_memory(struct allocation *allocation, luhip_erro
 static enum command_state materialise(struct command *command, struct allocation *allocation, bool last,
                                       struct failure **failure) {
   luhip_error *error;
-  switch (allocation_materialise(allocation, command->slot, last, &error)) {
+  /* While something is recorded nothing is given back to the driver, so there is nothing to be had by it. */
+  switch (allocation_materialise(allocation, command->slot, last || command->device->recordings, &error)) {
   case MANAGER_OK:
     return COMMAND_READY;
   case MANAGER_RELEASE:
@@ -89,6 +90,7 @@ void command_done(struct command *command, uint64_t sequence, struct failure *ca
                   .failure = carried,
                   .keep = command->keep,
                   .nuses = command->nuses,
+                  .span = command->span,
                   .slot = command->slot};
   inflight_add(device, &op, command->uses);
   slot_tick(device, command->slot);

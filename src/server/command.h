@@ -23,6 +23,7 @@ struct command {
   uint32_t nuses;
   uint32_t slot;
   bool held;           /* the allocations are held by this, since the lock was dropped */
+  uint32_t span;         /* sequence numbers beyond the first one */
   struct op_keep keep; /* retained by what is noted, not by this */
 };
 

@@ -3,6 +3,7 @@
  * no error of the copy, it is met by whoever reads.
  */
 #include "memory/layout.h"
+#include "server/capture.h"
 #include "server/command.h"
 #include "server/transfer.h"
 
@@ -72,6 +73,8 @@ static luhip_status copy_locked(luhip_buffer *destination, luhip_buffer *source,
     }
   }
   faults_take(device);
+  struct capture *capture = capture_recording(device, slot);
+  if (capture) return capture_copy(capture, &command, &c->to, &c->from, error);
   struct failure_set set = {0};
   if (command_tainted(&command, &set)) {
     carry_on(&command, &set);

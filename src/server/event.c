@@ -6,6 +6,8 @@
  */
 #include "server/event.h"
 
+#include "server/capture.h"
+
 #include <stdlib.h>
 
 /* ---- making and freeing -------------------------------------------------------------------------------------- */
@@ -29,6 +31,7 @@ static void give_event(luhip_device *device, hip_event_t event) {
 static luhip_status record_locked(luhip_device *device, luhip_stream *stream, luhip_event *made, luhip_error **error) {
   uint32_t slot;
   luhip_status status = slot_of(device, stream, &slot, error);
+  if (!status) status = capture_refuse(device, slot, "record", error);
   if (status) return status;
   hip_event_t event;
   hip_error_t rc = take_event(device, &event);

@@ -6,6 +6,7 @@
  * arguments before others.
  */
 #include "server/allocation.h"
+#include "server/graph.h"
 #include "server/program.h"
 
 #include <stdio.h>
@@ -19,6 +20,35 @@ static uintptr_t distance(uintptr_t address, uintptr_t base, size_t bytes) {
   return address < base + bytes ? 0 : address - (base + bytes) + 1;
 }
 
+/* ---- which launch -------------------------------------------------------------------------------------------- */
+
+/* The launch that went wrong: an operation in flight, or one node of a replay. */
+struct culprit {
+  luhip_device *device;
+  const struct op *op;
+  const struct node *node;    /* of a replay */
+  const luhip_kernel *kernel; /* NULL: not known */
+  uint32_t nuses;
+};
+
+static struct culprit find_culprit(luhip_device *device, const struct op *op, uint64_t tag) {
+  struct culprit culprit = {.device = device, .op = op, .kernel = op->keep.kernel, .nuses = op->nuses};
+  const luhip_graph *graph = op->keep.graph;
+  uint64_t index = tag - op->sequence;
+  if (!graph || index >= graph->nnodes || graph->nodes[index].kind != LUHIP_NODE_KERNEL) return culprit;
+  culprit.node = &graph->nodes[index];
+  culprit.kernel = culprit.node->launch.kernel;
+  culprit.nuses = culprit.node->nuses;
+  return culprit;
+}
+
+static struct op_use culprit_use(const struct culprit *culprit, uint32_t index) {
+  if (!culprit->node) return *inflight_use(culprit->device, culprit->op, index);
+  struct op_use use = culprit->node->uses[index];
+  use.base = (uintptr_t)use.allocation->address;
+  return use;
+}
+
 /* ---- naming the buffer --------------------------------------------------------------------------------------- */
 
 struct suspect {
@@ -27,12 +57,12 @@ struct suspect {
   char name[256]; /* "'y' (argument 3, f32[1000], 4000 bytes)" */
 };
 
-static void name_argument(const struct op *op, const struct op_use *use, struct suspect *suspect) {
+static void name_argument(const luhip_kernel *kernel, const struct op_use *use, struct suspect *suspect) {
   const struct allocation *allocation = use->allocation;
   char layout[96];
   layout_describe(&allocation->made, layout, sizeof layout);
   bool whole = use->region.offset == 0 && region_bytes(&use->region) == allocation->bytes;
-  const char *name = use->param == NO_PARAM ? "" : op->keep.kernel->signature->params[use->param].shown.name;
+  const char *name = use->param == NO_PARAM ? "" : kernel->signature->params[use->param].shown.name;
   char position[32] = "touched";
   if (use->param != NO_PARAM) snprintf(position, sizeof position, "argument %u", use->param + 1u);
   if (*name) {
@@ -46,15 +76,14 @@ static void name_argument(const struct op *op, const struct op_use *use, struct 
   suspect->bytes = allocation->bytes;
 }
 
-static uintptr_t nearest_argument(luhip_device *device, const struct op *op, uintptr_t address,
-                                  struct suspect *suspect) {
+static uintptr_t nearest_argument(const struct culprit *culprit, uintptr_t address, struct suspect *suspect) {
   uintptr_t least = UINTPTR_MAX;
-  for (uint32_t i = 0; op->keep.kernel && i < op->nuses; i++) {
-    const struct op_use *use = inflight_use(device, op, i);
-    uintptr_t far = use->base ? distance(address, use->base, use->allocation->bytes) : UINTPTR_MAX;
+  for (uint32_t i = 0; culprit->kernel && i < culprit->nuses; i++) {
+    struct op_use use = culprit_use(culprit, i);
+    uintptr_t far = use.base ? distance(address, use.base, use.allocation->bytes) : UINTPTR_MAX;
     if (far > NEAR || far >= least) continue;
     least = far;
-    name_argument(op, use, suspect);
+    name_argument(culprit->kernel, &use, suspect);
   }
   return least;
 }
@@ -74,24 +103,22 @@ static bool nearest_other(luhip_device *device, const struct hip_fault *fault, s
   return true;
 }
 
-static bool find_suspect(luhip_device *device, const struct op *op, const struct hip_fault *fault,
-                         struct suspect *suspect) {
-  uintptr_t argument = op ? nearest_argument(device, op, fault->address, suspect) : UINTPTR_MAX;
+static bool find_suspect(const struct culprit *culprit, const struct hip_fault *fault, struct suspect *suspect) {
+  uintptr_t argument = nearest_argument(culprit, fault->address, suspect);
   uintptr_t other =
       fault->nearest ? distance(fault->address, fault->nearest, fault->nearest_bytes) : UINTPTR_MAX;
   if (argument <= other && argument != UINTPTR_MAX) return true;
-  return nearest_other(device, fault, suspect);
+  return nearest_other(culprit->device, fault, suspect);
 }
 
 /* ---- the sentence -------------------------------------------------------------------------------------------- */
 
-static void say_address(luhip_device *device, const struct op *op, const struct hip_fault *fault, char *text,
-                        size_t len) {
+static void say_address(const struct culprit *culprit, const struct hip_fault *fault, char *text, size_t len) {
   const char *verb = fault->is_write > 0 ? "wrote" : fault->is_write == 0 ? "read" : "accessed memory";
   struct suspect suspect;
   if (fault->address < NULL_PAGE) {
     snprintf(text, len, "%s through a null pointer (address 0x%zx)", verb, (size_t)fault->address);
-  } else if (!find_suspect(device, op, fault, &suspect)) {
+  } else if (!find_suspect(culprit, fault, &suspect)) {
     snprintf(text, len, "%s at address 0x%zx, which is in no buffer", verb, (size_t)fault->address);
   } else if (fault->address < suspect.base) {
     snprintf(text, len, "%s %zu bytes before the start of %s", verb, (size_t)(suspect.base - fault->address),
@@ -107,10 +134,10 @@ static void say_address(luhip_device *device, const struct op *op, const struct 
   }
 }
 
-static void say_what(luhip_device *device, const struct op *op, const struct hip_fault *fault, char *text, size_t len) {
+static void say_what(const struct culprit *culprit, const struct hip_fault *fault, char *text, size_t len) {
   switch (fault->kind) {
   case HIP_FAULT_ADDRESS:
-    say_address(device, op, fault, text, len);
+    say_address(culprit, fault, text, len);
     break;
   case HIP_FAULT_STACK:
     snprintf(text, len, "overflowed the stack of a thread");
@@ -122,7 +149,7 @@ static void say_what(luhip_device *device, const struct op *op, const struct hip
     snprintf(text, len, "failed an assertion: %s", fault->text);
     break;
   case HIP_FAULT_TIMEOUT:
-    snprintf(text, len, "did not end within %u ms and was stopped", device->options.timeout_ms);
+    snprintf(text, len, "did not end within %u ms and was stopped", culprit->device->options.timeout_ms);
     break;
   case HIP_FAULT_BARRIER:
     snprintf(text, len, "reached a barrier with only some threads of the block%s%s", *fault->text ? ": " : "",
@@ -141,9 +168,10 @@ static void say_where(const struct hip_fault *fault, char *text, size_t len) {
 }
 
 static luhip_error *fault_error(luhip_device *device, const struct op *op, const struct hip_fault *fault) {
-  const char *kernel = op && op->keep.kernel ? luhip_kernel_name(op->keep.kernel) : fault->kernel;
+  struct culprit culprit = find_culprit(device, op, fault->tag);
+  const char *kernel = culprit.kernel ? luhip_kernel_name(culprit.kernel) : fault->kernel;
   char what[768], where[128];
-  say_what(device, op, fault, what, sizeof what);
+  say_what(&culprit, fault, what, sizeof what);
   say_where(fault, where, sizeof where);
   luhip_status kind = fault->kind == HIP_FAULT_TIMEOUT ? LUHIP_E_TIMEOUT : LUHIP_E_FAULT;
   luhip_error *error = error_new(kind, "kernel '%s' %s%s", kernel, what, where);

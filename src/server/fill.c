@@ -7,21 +7,13 @@
  */
 #include "memory/layout.h"
 #include "server/array.h"
+#include "server/capture.h"
 #include "server/command.h"
 #include "server/transfer.h"
 
 #include <string.h>
 
-enum { SEED_MOST = 64 << 10, FEW_ROWS = 16, LARGEST_ELEMENT = 16 };
-
-struct filling {
-  luhip_device *device;
-  struct region region;
-  unsigned char pattern[LARGEST_ELEMENT];
-  size_t size;                /* of the pattern, as short as it can be */
-  struct pinned_block *block; /* of the seed; NULL where memset serves */
-  size_t seed;                /* bytes in it */
-};
+enum { SEED_MOST = 64 << 10, FEW_ROWS = 16 };
 
 static void shorten(struct filling *f) {
   while (f->size > 1 && memcmp(f->pattern, f->pattern + f->size / 2, f->size / 2) == 0)
@@ -48,40 +40,46 @@ static hip_error_t memset_row(const struct filling *f, char *to, hip_stream_t st
   return api->hipMemsetD32Async(to, value, f->region.width / 4, stream);
 }
 
-static hip_error_t enqueue_memset(const struct filling *f, char *first, hip_stream_t stream) {
+static hip_error_t enqueue_memset(const struct filling *f, char *first, hip_stream_t stream, size_t *calls) {
   const struct region *region = &f->region;
   if (f->size == 1 && region->rows > 1) {
+    (*calls)++;
     return f->device->api->hipMemset2DAsync(first, region->pitch, f->pattern[0], region->width, region->rows, stream);
   }
   hip_error_t rc = hip_Success;
-  for (size_t row = 0; row < region->rows && rc == hip_Success; row++)
+  for (size_t row = 0; row < region->rows && rc == hip_Success; row++, (*calls)++)
     rc = memset_row(f, first + row * region->pitch, stream);
   return rc;
 }
 
-static hip_error_t enqueue_doubling(const struct filling *f, uint32_t slot, char *first) {
+static hip_error_t enqueue_doubling(const struct filling *f, char *first, hip_stream_t stream, size_t *calls) {
   const struct region *region = &f->region;
   struct place at = {first, region->pitch};
   struct place seed = {f->block->data, f->seed};
-  hip_error_t rc = enqueue_copy(f->device, slot, at, seed, f->seed, 1, hip_MemcpyHostToDevice);
-  for (size_t done = f->seed, part; done < region->width && rc == hip_Success; done += part) {
+  hip_error_t rc = enqueue_copy_in(f->device, stream, at, seed, f->seed, 1, hip_MemcpyHostToDevice);
+  (*calls)++;
+  for (size_t done = f->seed, part; done < region->width && rc == hip_Success; done += part, (*calls)++) {
     part = region->width - done < done ? region->width - done : done;
-    rc = enqueue_copy(f->device, slot, (struct place){first + done, part}, at, part, 1, hip_MemcpyDeviceToDevice);
+    rc = enqueue_copy_in(f->device, stream, (struct place){first + done, part}, at, part, 1, hip_MemcpyDeviceToDevice);
   }
-  for (size_t done = 1, part; done < region->rows && rc == hip_Success; done += part) {
+  for (size_t done = 1, part; done < region->rows && rc == hip_Success; done += part, (*calls)++) {
     part = region->rows - done < done ? region->rows - done : done;
     struct place to = {first + done * region->pitch, region->pitch};
-    rc = enqueue_copy(f->device, slot, to, at, region->width, part, hip_MemcpyDeviceToDevice);
+    rc = enqueue_copy_in(f->device, stream, to, at, region->width, part, hip_MemcpyDeviceToDevice);
   }
   return rc;
 }
 
+hip_error_t fill_enqueue(const struct filling *f, struct allocation *allocation, hip_stream_t stream, size_t *calls) {
+  size_t uncounted = 0;
+  char *first = (char *)allocation->address + f->region.offset;
+  if (!calls) calls = &uncounted;
+  return f->block ? enqueue_doubling(f, first, stream, calls) : enqueue_memset(f, first, stream, calls);
+}
+
 static hip_error_t enqueue(struct command *command, void *user) {
   const struct filling *f = user;
-  const struct allocation *allocation = command->uses[0].allocation;
-  char *first = (char *)allocation->address + f->region.offset;
-  if (!f->block) return enqueue_memset(f, first, f->device->slots[command->slot].handle);
-  return enqueue_doubling(f, command->slot, first);
+  return fill_enqueue(f, command->uses[0].allocation, f->device->slots[command->slot].handle, NULL);
 }
 
 /* Pinned memory with the pattern repeated, from which doubling starts. */
@@ -102,6 +100,8 @@ static luhip_status fill_locked(luhip_buffer *buffer, uint32_t slot, struct fill
   struct op_use use;
   struct command command = {.device = f->device, .uses = &use, .slot = slot};
   command_use(&command, buffer->allocation, &f->region, USE_WRITE, NO_PARAM);
+  struct capture *capture = capture_recording(f->device, slot);
+  if (capture) return capture_fill(capture, &command, f, error);
   status = command_run(&command, enqueue, f, "fill", NULL, error);
   command_close(&command);
   if (f->block) {

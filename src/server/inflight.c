@@ -15,13 +15,18 @@
 #include "server/allocation.h"
 #include "server/array.h"
 #include "server/future.h"
+#include "server/graph.h"
 #include "server/program.h"
 
 #include <stdlib.h>
 
-uint64_t next_sequence(void) {
+uint64_t next_sequences(uint32_t count) {
   static uint64_t last;
-  return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+  return __atomic_fetch_add(&last, count, __ATOMIC_RELAXED) + 1;
+}
+
+uint64_t next_sequence(void) {
+  return next_sequences(1);
 }
 
 struct op_use *inflight_use(struct luhip_device *device, const struct op *op, uint32_t index) {
@@ -76,6 +81,7 @@ static void land(struct luhip_device *device, struct op *op) {
   if (op->keep.kernel) program_land(op->keep.kernel->program);
   if (op->keep.future) future_release_locked(op->keep.future);
   if (op->keep.array) array_release_locked(op->keep.array);
+  if (op->keep.graph) graph_land(op->keep.graph);
   failure_release(op->failure);
 }
 
@@ -130,6 +136,7 @@ void inflight_add(struct luhip_device *device, const struct op *op, const struct
   if (op->keep.kernel) program_fly(op->keep.kernel->program);
   if (op->keep.future) luhip_future_retain(op->keep.future);
   if (op->keep.array) luhip_array_retain(op->keep.array);
+  if (op->keep.graph) graph_fly(op->keep.graph);
   if (op->failure) failure_hold(op->failure);
 }
 
@@ -159,7 +166,7 @@ struct op *inflight_find(struct luhip_device *device, uint64_t sequence) {
   while (low < high) {
     uint64_t middle = low + (high - low) / 2;
     struct op *op = op_at(inflight, middle);
-    if (op->sequence == sequence) return op;
+    if (sequence >= op->sequence && sequence - op->sequence <= op->span) return op;
     if (op->sequence < sequence) {
       low = middle + 1;
     } else {

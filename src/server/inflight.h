@@ -29,10 +29,12 @@ struct op_keep {
   luhip_kernel *kernel;
   luhip_future *future; /* of a read */
   luhip_array *array;   /* source of a write, destination of a read */
+  luhip_graph *graph;   /* of a replay */
 };
 
 struct op {
   uint64_t sequence; /* process-wide; the launch tag */
+  uint32_t span;     /* further tags: of a replay, one for each node behind the first */
   uint64_t position; /* in its slot; of one that was not enqueued: the tail then */
   struct failure *failure; /* held: what its written bytes carry; NULL: it works, as far as is known */
   struct op_keep keep;
@@ -49,6 +51,7 @@ struct inflight {
 };
 
 uint64_t next_sequence(void);
+uint64_t next_sequences(uint32_t count); /* the first of so many in a row */
 /* Makes room for one more operation, so that noting it after the driver took it cannot fail. */
 bool inflight_reserve(struct luhip_device *device, uint32_t nuses);
 /* Notes an operation; the keeps are retained here, the failure is held here. */

@@ -6,6 +6,7 @@
  * whatever fails is the work's: it claims the buffers that would have been written, and the launch returns OK.
  */
 #include "memory/layout.h"
+#include "server/capture.h"
 #include "server/command.h"
 #include "server/future.h"
 #include "server/program.h"
@@ -302,8 +303,23 @@ static void carry_out(const struct launching *l, struct command *command) {
 
 /* ---- the launch ---------------------------------------------------------------------------------------------- */
 
+/* The launch becomes a node of the stream's capture. */
+static luhip_status record(const struct launching *l, struct command *command, struct capture *capture,
+                           luhip_error **error) {
+  struct recorded_launch launch = {.kernel = l->kernel,
+                                   .shared = l->geometry->shared,
+                                   .packed = l->packed,
+                                   .arguments = l->arguments,
+                                   .narguments = (uint32_t)l->narguments};
+  memcpy(launch.grid, l->grid, sizeof launch.grid);
+  memcpy(launch.block, l->geometry->block, sizeof launch.block);
+  return capture_launch(capture, command, &launch, error);
+}
+
 static luhip_status launch_locked(struct launching *l, uint32_t slot, luhip_error **error) {
   faults_take(l->device);
+  struct capture *capture = capture_recording(l->device, slot);
+  if (capture && l->geometry->grid_buffer) return capture_refuse(l->device, slot, "a grid from a buffer", error);
   luhip_error *grid_error = NULL;
   luhip_status grid_status = resolve_grid(l, slot, &grid_error);
   luhip_status status = l->geometry->grid_buffer ? check_buffers(l, error) : LUHIP_OK; /* the lock was dropped */
@@ -314,6 +330,7 @@ static luhip_status launch_locked(struct launching *l, uint32_t slot, luhip_erro
   struct op_use uses[MAX_USES];
   struct command command = {.device = l->device, .uses = uses, .slot = slot, .keep = {.kernel = l->kernel}};
   collect_uses(l, &command);
+  if (capture) return record(l, &command, capture, error);
   if (grid_status) {
     fail(l, &command, grid_error);
   } else {

@@ -7,6 +7,7 @@
  */
 #include "memory/layout.h"
 #include "server/array.h"
+#include "server/capture.h"
 #include "server/command.h"
 #include "server/future.h"
 #include "server/transfer.h"
@@ -123,7 +124,8 @@ luhip_status luhip_read(luhip_device *device, luhip_stream *stream, luhip_buffer
   uint32_t slot;
   luhip_status status = transfer_enter(device, stream, &slot, error);
   if (status) return status;
-  status = read_start(device, slot, buffers, n, future, error);
+  status = capture_refuse(device, slot, "read", error);
+  if (!status) status = read_start(device, slot, buffers, n, future, error);
   device_leave(device);
   return status;
 }

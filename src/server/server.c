@@ -4,6 +4,7 @@
 #include "server/server.h"
 
 #include "server/buffer.h"
+#include "server/capture.h"
 
 #include <stdio.h>
 
@@ -55,6 +56,7 @@ luhip_status luhip_device_sync(luhip_device *device, luhip_buffer *const *buffer
   if (status) return status;
   struct waiting waiting = waiting_start(wait);
   status = device_sound(device, error);
+  if (!status) status = capture_refuse_thread(device, "sync", error);
   if (!status) status = all_usable(device, buffers, n, "sync", error);
   if (!status) status = test_claims(device, buffers, n, "sync", error);
   if (!status) status = wait_all(device, &waiting, error);
@@ -91,6 +93,11 @@ luhip_status luhip_device_memory(luhip_device *device, luhip_memory_info *info, 
 luhip_status luhip_device_memory_cleanup(luhip_device *device, luhip_error **error) {
   luhip_status status = device_enter(device, error);
   if (status) return status;
+  status = capture_refuse_all(device, "memory_cleanup", error);
+  if (status) {
+    device_leave(device);
+    return status;
+  }
   slots_poll(device);
   cache_release(device);
   struct order_view host = {device, SLOTS};

@@ -12,6 +12,7 @@
  *   command.c    the scope of every operation: claims, memory, order, enqueue, settle
  *   inflight.c   what was enqueued and has not passed: retiring, and replaying a late fault
  *   fault.c      a fault of the device becomes an error that names kernel, buffer and thread
+ *   capture.c    recording a stream's operations    graph.c replay.c  what was recorded, and running it again
  *   buffer.c write.c fill.c copy.c read.c array.c program.c launch.c stream.c event.c server.c: entry points
  *
  * Rules: every function here is called with the device lock held unless it says otherwise. An entry point goes
@@ -40,6 +41,8 @@ struct trash {
   struct block *blocks;
   struct pinned_block *pinned;
   struct luhip_program *programs;
+  hip_graph_exec_t *graphs;
+  size_t ngraphs, graphs_capacity;
 };
 
 struct luhip_device {
@@ -71,6 +74,10 @@ struct luhip_device {
   struct allocation *allocations;
   size_t live_allocations, bytes_in_use, bytes_live; /* asked for, and rounded, by live ones with memory */
   struct luhip_program *programs;
+  struct capture *captures[SLOTS]; /* NULL: none on this slot */
+  unsigned recordings;            /* of these, recording: nothing goes to the driver meanwhile */
+  struct luhip_graph *graphs;
+  hip_stream_t graph_stream;      /* where the driver's graphs are built; NULL until then */
   struct luhip_event *events;
   hip_event_t spare_events[SPARE_EVENTS]; /* with timing, for luhip_stream_record */
   unsigned nspare_events;

@@ -137,6 +137,7 @@ void slot_tick(struct luhip_device *device, uint32_t index) {
 /* ---- driver streams ------------------------------------------------------------------------------------------ */
 
 void slots_reap(struct luhip_device *device) {
+  if (device->recordings) return; /* nothing goes to the driver meanwhile */
   for (uint32_t i = 0; i < SLOTS; i++) {
     struct slot *slot = &device->slots[i];
     if (!slot->handle || slot->owner || slot->passed < slot->tail) continue;

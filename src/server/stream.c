@@ -7,6 +7,7 @@
  */
 #include "server/stream.h"
 
+#include "server/capture.h"
 #include "server/event.h"
 
 #include <stdlib.h>
@@ -92,6 +93,7 @@ static bool last_release(luhip_stream *stream) {
 
 static void leave_slot(luhip_stream *stream) {
   if (stream->slot >= SLOTS) return;
+  capture_end_with(stream->device, stream->slot);
   stream->device->slots[stream->slot].owner = NULL;
   if (stream->slot != DEFAULT_SLOT) stream->device->live_streams--;
   stream->slot = SLOTS;
@@ -143,7 +145,8 @@ luhip_status luhip_stream_sync(luhip_stream *stream, const luhip_wait *wait, luh
   luhip_status status = stream_enter(stream, &slot, error);
   if (status) return status;
   struct waiting waiting = waiting_start(wait);
-  status = wait_position(stream->device, slot, stream->device->slots[slot].tail, &waiting, error);
+  status = capture_refuse(stream->device, slot, "sync", error);
+  if (!status) status = wait_position(stream->device, slot, stream->device->slots[slot].tail, &waiting, error);
   device_leave(stream->device);
   return status;
 }
@@ -173,6 +176,7 @@ luhip_status luhip_stream_wait_event(luhip_device *device, luhip_stream *stream,
   if (status) return status;
   uint32_t index;
   status = slot_of(device, stream, &index, error);
+  if (!status) status = capture_refuse(device, index, "wait", error);
   if (!status) {
     struct slot *slot = &device->slots[index];
     hip_error_t rc = device->api->hipStreamWaitEvent(slot->handle, event->event, 0);

@@ -9,6 +9,7 @@
  */
 #include "memory/layout.h"
 #include "server/array.h"
+#include "server/capture.h"
 #include "server/command.h"
 #include "server/transfer.h"
 
@@ -169,6 +170,27 @@ static luhip_status write_chunked(struct writing *w, luhip_error **error) {
   return status;
 }
 
+/* ---- while recording ------------------------------------------------------------------------------------------ */
+
+/* The graph gets a copy of its own, whole: chunks would need waits. */
+static luhip_status record_write(const struct writing *w, struct capture *capture, const luhip_source *source,
+                                 luhip_error **error) {
+  if (array_serves(source->array, w->device, source->data, source->bytes)) {
+    struct mark writer = source->array->block->marks.writer; /* a read into the array, perhaps still on its way */
+    struct waiting waiting = waiting_start(NULL);
+    luhip_status status = wait_position(w->device, writer.slot, writer.position, &waiting, error);
+    if (!status && capture_recording(w->device, w->slot) != capture) {
+      status = error_set(error, LUHIP_E_CAPTURE, "write: the recording ended during the write");
+    }
+    if (!status) status = buffer_usable(source->buffer, w->device, "write", error);
+    if (status) return status;
+  }
+  struct op_use use;
+  struct command command = {.device = w->device, .uses = &use, .slot = w->slot};
+  command_use(&command, w->allocation, &w->region, USE_WRITE, NO_PARAM);
+  return capture_write(capture, &command, w->data, error);
+}
+
 /* ---- entry --------------------------------------------------------------------------------------------------- */
 
 static luhip_status write_locked(luhip_device *device, uint32_t slot, const luhip_source *source,
@@ -180,6 +202,8 @@ static luhip_status write_locked(luhip_device *device, uint32_t slot, const luhi
                       .allocation = source->buffer->allocation,
                       .region = *region,
                       .data = source->data};
+  struct capture *capture = capture_recording(device, slot);
+  if (capture) return record_write(&w, capture, source, error);
   if (array_serves(source->array, device, source->data, source->bytes)) {
     w.array = source->array;
     w.block = source->array->block;
