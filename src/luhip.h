@@ -379,6 +379,30 @@ typedef struct luhip_kernel_info {
 LUHIP_API luhip_status luhip_kernel_get_info(luhip_kernel *kernel, luhip_kernel_info *info, luhip_error **error);
 LUHIP_API luhip_status luhip_kernel_occupancy(luhip_kernel *kernel, int block, size_t shared, int *blocks, luhip_error **error);
 
+/* ---- code objects without a device ----------------------------------------------------------------------------- */
+
+/* What a compile for an architecture gives: an ELF image to be stored, and what is known of its kernels. */
+typedef struct luhip_image luhip_image;
+
+typedef struct luhip_image_kernel {
+  const char *name, *lowered; /* as asked for; as the image has it */
+  const luhip_param *params;
+  size_t nparams;
+  bool described; /* the image itself tells the numbers below */
+  uint64_t vector_registers, accumulator_registers, scalar_registers, vector_spills, scalar_spills;
+  uint64_t shared_bytes, private_bytes, argument_bytes, max_threads, warp_size;
+} luhip_image_kernel;
+
+/* Compiles for "gfx90a", "gfx1030", ... through hiprtc, with no GPU. LUHIP_E_ARGUMENT for an arch that the compiler
+   does not know (the message lists what it knows), LUHIP_E_NOT_FOUND where there is no hiprtc. Thread-safe. */
+LUHIP_API luhip_status luhip_compile_for(const char *arch, const char *source, const luhip_compile_options *options, luhip_image **image, luhip_error **error);
+LUHIP_API void luhip_image_release(luhip_image *image);
+/* All borrowed from the image. */
+LUHIP_API const void *luhip_image_code(const luhip_image *image, size_t *bytes);
+LUHIP_API const char *luhip_image_log(const luhip_image *image); /* warnings; "" when none */
+LUHIP_API size_t luhip_image_kernels(const luhip_image *image);
+LUHIP_API bool luhip_image_get_kernel(const luhip_image *image, size_t index, luhip_image_kernel *kernel);
+
 /* ---- launching ---------------------------------------------------------------------------------------------------------- */
 
 typedef enum luhip_arg_tag {

@@ -67,6 +67,7 @@ struct query {
   const unsigned char **data;
   size_t *size;
   bool (*visit)(void *user, const char *name); /* elf_functions */
+  bool (*note)(void *user, const char *owner, uint32_t type, const unsigned char *data, size_t bytes); /* elf_notes */
   void *user;
 };
 
@@ -102,14 +103,41 @@ static bool search_table(const struct image *image, const Elf64_Ehdr *header, co
   return false;
 }
 
+static uint64_t padded(uint64_t bytes) {
+  return (bytes + 3) & ~UINT64_C(3);
+}
+
+static bool search_notes(const struct image *image, const Elf64_Shdr *section, const struct query *query) {
+  if (!has(image, section->sh_offset, section->sh_size)) return false;
+  const unsigned char *base = image->base + section->sh_offset;
+  for (uint64_t at = 0; section->sh_size - at >= sizeof(Elf64_Nhdr);) {
+    Elf64_Nhdr note;
+    memcpy(&note, base + at, sizeof note);
+    uint64_t name = at + sizeof note, data = name + padded(note.n_namesz), end = data + padded(note.n_descsz);
+    if (data + note.n_descsz > section->sh_size) return false;
+    bool whole = note.n_namesz && !base[name + note.n_namesz - 1];
+    if (whole && !query->note(query->user, (const char *)base + name, note.n_type, base + data, note.n_descsz))
+      return true;
+    if (end > section->sh_size) return false;
+    at = end;
+  }
+  return false;
+}
+
+static bool search_section(const struct image *image, const Elf64_Ehdr *header, const Elf64_Shdr *section,
+                           const struct query *query) {
+  if (query->note) return section->sh_type == SHT_NOTE && search_notes(image, section, query);
+  bool table = section->sh_type == SHT_SYMTAB || section->sh_type == SHT_DYNSYM;
+  return table && search_table(image, header, section, query);
+}
+
 static bool search_image(const struct image *image, const struct query *query) {
   Elf64_Ehdr header;
   if (!read_header(image, &header)) return false;
   for (uint64_t i = 0; i < header.e_shnum; i++) {
     Elf64_Shdr section;
     if (!read_section(image, &header, i, &section)) return false;
-    bool table = section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM;
-    if (table && search_table(image, &header, &section, query)) return true;
+    if (search_section(image, &header, &section, query)) return true;
   }
   return false;
 }
@@ -143,5 +171,13 @@ bool elf_symbol(const void *image, size_t bytes, const char *name, const unsigne
 void elf_functions(const void *image, size_t bytes, bool (*visit)(void *user, const char *name), void *user) {
   struct image whole = {image, bytes};
   struct query query = {.visit = visit, .user = user};
+  if (!search_image(&whole, &query)) search_bundle(&whole, &query);
+}
+
+void elf_notes(const void *image, size_t bytes,
+               bool (*visit)(void *user, const char *owner, uint32_t type, const unsigned char *data, size_t bytes),
+               void *user) {
+  struct image whole = {image, bytes};
+  struct query query = {.note = visit, .user = user};
   if (!search_image(&whole, &query)) search_bundle(&whole, &query);
 }

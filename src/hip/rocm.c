@@ -85,7 +85,7 @@ static int fill_table(void) {
   resolve(rocm_library.hip, "hipGetDeviceProperties", &properties_r0000);
 #define REQUIRE(name, parameters)                                                                                      \
   if (!table.name) {                                                                                                   \
-    snprintf(failure, sizeof failure, "%.160s has no %s", rocm_library.path, #name);                                       \
+    snprintf(failure, sizeof failure, "%.160s has no %s", rocm_library.path, #name);                                   \
     return 0;                                                                                                          \
   }
 #define IGNORE(name, parameters)

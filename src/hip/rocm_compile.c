@@ -60,9 +60,9 @@ static int resolve_all(void *library, void *const *slots, const char *const *nam
 static int resolve_hiprtc(void *library) {
 #define ENTRIES(X)                                                                                                     \
   X(hiprtcVersion)                                                                                                     \
-  X(hiprtcGetErrorString) X(hiprtcCreateProgram) X(hiprtcDestroyProgram) X(hiprtcAddNameExpression)                    \
-      X(hiprtcCompileProgram) X(hiprtcGetProgramLogSize) X(hiprtcGetProgramLog) X(hiprtcGetCodeSize) X(hiprtcGetCode)  \
-          X(hiprtcGetLoweredName)
+  X(hiprtcGetErrorString)                                                                                              \
+  X(hiprtcCreateProgram) X(hiprtcDestroyProgram) X(hiprtcAddNameExpression) X(hiprtcCompileProgram)                    \
+      X(hiprtcGetProgramLogSize) X(hiprtcGetProgramLog) X(hiprtcGetCodeSize) X(hiprtcGetCode) X(hiprtcGetLoweredName)
 #define SLOT(name) &rtc.name,
 #define NAME(name) #name,
   void *const slots[] = {ENTRIES(SLOT)};

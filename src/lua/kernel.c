@@ -76,13 +76,7 @@ static int field_name(lua_State *L) {
   return 1;
 }
 
-/* k.params -> { {name=, type=, kind=, bytes=}, ... }. A second object keeps the kernel, whose list this is, while
-   Lua allocates. */
-static int field_params(lua_State *L) {
-  struct lb_kernel *held = lb_new(L, LB_KERNEL, sizeof *held, 3);
-  held->kernel = luhip_kernel_retain(lb_check_kernel(L, 1)->kernel);
-  const luhip_param *list;
-  size_t n = luhip_kernel_params(held->kernel, &list);
+void lb_push_params(lua_State *L, const luhip_param *list, size_t n) {
   lua_createtable(L, (int)n, 0);
   for (size_t i = 0; i < n; i++) {
     lua_createtable(L, 0, 4);
@@ -96,6 +90,15 @@ static int field_params(lua_State *L) {
     lua_setfield(L, -2, "bytes");
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
+}
+
+/* k.params. A second object keeps the kernel, whose list this is, while Lua allocates. */
+static int field_params(lua_State *L) {
+  struct lb_kernel *held = lb_new(L, LB_KERNEL, sizeof *held, 3);
+  held->kernel = luhip_kernel_retain(lb_check_kernel(L, 1)->kernel);
+  const luhip_param *list;
+  size_t n = luhip_kernel_params(held->kernel, &list);
+  lb_push_params(L, list, n);
   return 1;
 }
 
