@@ -27,11 +27,9 @@ static void fill_rows(const struct command_fill *fill) {
   for (size_t row = 0; row < fill->height; row++) fill_row(fill, (char *)fill->to + row * fill->pitch);
 }
 
-void cpu_command_launch(hip_stream_t stream, const struct cpu_launch *what, uint64_t tag) {
+static void launch(hip_stream_t stream, const struct cpu_launch *what) {
   struct hip_fault fault;
-  if (!cpu_exec_run(what, &fault)) return;
-  fault.tag += tag;
-  cpu_device_add_fault(cpu_stream_device(stream), &fault);
+  if (cpu_exec_run(what, &fault)) cpu_device_add_fault(cpu_stream_device(stream), &fault);
 }
 
 void cpu_command_run(hip_stream_t stream, struct command *command) {
@@ -43,7 +41,7 @@ void cpu_command_run(hip_stream_t stream, struct command *command) {
     fill_rows(&command->fill);
     break;
   case COMMAND_LAUNCH:
-    cpu_command_launch(stream, &command->launch, 0);
+    launch(stream, &command->launch);
     break;
   case COMMAND_RECORD:
     cpu_event_reached(&command->record);

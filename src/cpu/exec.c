@@ -210,7 +210,16 @@ static int ended_early(const struct cpu_launch *ask, struct hip_fault *fault) {
   return 1;
 }
 
-int cpu_exec_run(const struct cpu_launch *ask, struct hip_fault *fault) {
+void cpu_exec_enter(sigset_t *mask) {
+  cpu_fault_install();
+  cpu_fault_open(mask);
+}
+
+void cpu_exec_leave(const sigset_t *mask) {
+  cpu_fault_close(mask);
+}
+
+int cpu_exec_run_entered(const struct cpu_launch *ask, struct hip_fault *fault) {
   struct worker *worker = cpu_pool_begin();
   if (!worker) {
     no_memory(ask, fault);
@@ -218,19 +227,25 @@ int cpu_exec_run(const struct cpu_launch *ask, struct hip_fault *fault) {
   }
   uint64_t blocks = (uint64_t)ask->grid[0] * ask->grid[1] * ask->grid[2];
   struct fiber_launch launch = {.ask = ask, .blocks = blocks, .chunk = chunk_of(blocks), .fault = fault};
-  sigset_t mask;
-  cpu_fault_install();
-  cpu_fault_enter(worker, &mask);
+  cpu_fault_become(worker);
   cpu_watch_begin(&launch, ask->timeout_ms);
   cpu_pool_open(&launch);
   cpu_exec_run_blocks(worker, &launch);
   cpu_pool_close();
   cpu_watch_end();
-  cpu_fault_leave(&mask);
+  cpu_fault_become(NULL);
   cpu_pool_end();
   if (!atomic_load(&launch.faulted)) return atomic_load(&launch.timed_out) ? ended_early(ask, fault) : 0;
   if (fault->kind == HIP_FAULT_ADDRESS) cpu_arena_nearest(fault->address, &fault->nearest, &fault->nearest_bytes);
   return 1;
+}
+
+int cpu_exec_run(const struct cpu_launch *ask, struct hip_fault *fault) {
+  sigset_t mask;
+  cpu_exec_enter(&mask);
+  int failed = cpu_exec_run_entered(ask, fault);
+  cpu_exec_leave(&mask);
+  return failed;
 }
 
 unsigned cpu_exec_workers(void) {

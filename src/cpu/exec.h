@@ -4,6 +4,8 @@
 #ifndef LUHIP_CPU_EXEC_H
 #define LUHIP_CPU_EXEC_H
 
+#include <signal.h>
+
 #include "cpu/abi.h"
 #include "hip/api.h"
 
@@ -27,6 +29,10 @@ enum { CPU_MAX_THREADS = LUHIP_CPU_MAX_THREADS, CPU_SHARED_BYTES = 64 * 1024 };
    blocks that had not begun were not run. Takes over SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGTRAP: those that no
    kernel raised go to the handlers that were there before. */
 int cpu_exec_run(const struct cpu_launch *launch, struct hip_fault *fault);
+/* The same for launches one after the other: what the thread's signals need is done once for all of them. */
+void cpu_exec_enter(sigset_t *mask);
+int cpu_exec_run_entered(const struct cpu_launch *launch, struct hip_fault *fault);
+void cpu_exec_leave(const sigset_t *mask);
 
 /* The runtime's entry table for modules (`luhip_cpu_rt` is set to it at load). */
 extern const struct luhip_cpu_rt *const cpu_exec_runtime;

@@ -238,19 +238,31 @@ static void ensure_stack(void) {
   sigaltstack(&ours, NULL);
 }
 
-void cpu_fault_enter(struct worker *worker, sigset_t *mask) {
+void cpu_fault_open(sigset_t *mask) {
   ensure_stack();
   sigset_t faults;
   sigemptyset(&faults);
   for (int i = 0; i < SIGNALS; i++) sigaddset(&faults, signals[i]);
   pthread_sigmask(SIG_UNBLOCK, &faults, mask);
+}
+
+void cpu_fault_close(const sigset_t *mask) {
+  pthread_sigmask(SIG_SETMASK, mask, NULL);
+}
+
+void cpu_fault_become(struct worker *worker) {
   chained_at = NULL;
   self = worker;
 }
 
+void cpu_fault_enter(struct worker *worker, sigset_t *mask) {
+  cpu_fault_open(mask);
+  cpu_fault_become(worker);
+}
+
 void cpu_fault_leave(const sigset_t *mask) {
   self = NULL;
-  pthread_sigmask(SIG_SETMASK, mask, NULL);
+  cpu_fault_close(mask);
 }
 
 void cpu_fault_block_others(sigset_t *mask) {

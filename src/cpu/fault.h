@@ -16,6 +16,10 @@ void cpu_fault_install(void);
    receives its signal mask, for cpu_fault_leave. */
 void cpu_fault_enter(struct worker *worker, sigset_t *mask);
 void cpu_fault_leave(const sigset_t *mask);
+/* The same in two steps: a thread that becomes worker after worker opens once. NULL: it is none. */
+void cpu_fault_open(sigset_t *mask);
+void cpu_fault_close(const sigset_t *mask);
+void cpu_fault_become(struct worker *worker);
 /* Blocks every signal that is not a fault's: for threads that the host does not know. Gives the old mask. */
 void cpu_fault_block_others(sigset_t *mask);
 

@@ -39,13 +39,24 @@ void cpu_command_list_release(struct command_list *list) {
   free(list);
 }
 
+/* A kernel's fault carries its own tag plus that of the graph. */
+static void run_launch(hip_stream_t stream, const struct cpu_launch *launch, uint64_t tag) {
+  struct hip_fault fault;
+  if (!cpu_exec_run_entered(launch, &fault)) return;
+  fault.tag += tag;
+  cpu_device_add_fault(cpu_stream_device(stream), &fault);
+}
+
 void cpu_graph_run(hip_stream_t stream, const struct command_graph *graph) {
+  sigset_t mask;
+  cpu_exec_enter(&mask);
   for (struct command *command = graph->list->first; command; command = command->next) {
     if (command->kind == COMMAND_LAUNCH)
-      cpu_command_launch(stream, &command->launch, graph->tag);
+      run_launch(stream, &command->launch, graph->tag);
     else
       cpu_command_run(stream, command);
   }
+  cpu_exec_leave(&mask);
 }
 
 /* ---- capturing --------------------------------------------------------------------------------------------------- */

@@ -110,8 +110,6 @@ void cpu_command_free(struct command *command);
 
 /* command.c: does what a command says, on the calling thread. */
 void cpu_command_run(hip_stream_t stream, struct command *command);
-/* A kernel, under its own tag plus this one. */
-void cpu_command_launch(hip_stream_t stream, const struct cpu_launch *what, uint64_t tag);
 void cpu_command_copy_rows(const struct command_copy *copy);
 /* graph.c */
 void cpu_graph_run(hip_stream_t stream, const struct command_graph *graph);
