@@ -25,11 +25,11 @@ enum { MANAGER_BUCKETS = 256 };
 
 struct manager {
   const struct hip_api *api;
-  size_t alignment;  /* sizes are rounded to it; 1 in checked mode, where a buffer ends at a guard page */
-  size_t limit;      /* of reserved bytes; 0: none */
+  size_t alignment;   /* sizes are rounded to it; 1 in checked mode, where a buffer ends at a guard page */
+  size_t limit;       /* of reserved bytes; 0: none */
   size_t cache_limit; /* cached bytes beyond which the oldest idle blocks are let go */
-  size_t reserved;   /* held from the driver */
-  size_t cached;     /* of these, free */
+  size_t reserved;    /* held from the driver */
+  size_t cached;      /* of these, free */
   struct block *buckets[MANAGER_BUCKETS];
   struct block *newest, *oldest;
 };

@@ -20,8 +20,7 @@ struct allocation *allocation_new(luhip_device *device, size_t bytes, const luhi
   return allocation;
 }
 
-struct allocation *allocation_of_global(luhip_program *program, void *address, size_t bytes,
-                                        const luhip_layout *made) {
+struct allocation *allocation_of_global(luhip_program *program, void *address, size_t bytes, const luhip_layout *made) {
   struct allocation *allocation = allocation_new(program->device, bytes, made);
   if (!allocation) return NULL;
   program->device->live_allocations--; /* it is the module's, not one of the figures of memory() */

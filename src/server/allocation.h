@@ -23,9 +23,9 @@ struct allocation {
   struct block *block;
   struct marks marks;
   struct claims claims;
-  struct luhip_device *device; /* not retained: the buffers do */
+  struct luhip_device *device;   /* not retained: the buffers do */
   struct luhip_program *program; /* of a module global: the memory is the module's, every buffer retains the program */
-  luhip_layout made;           /* how it was made, for messages */
+  luhip_layout made;             /* how it was made, for messages */
   struct allocation *next, *previous;
 };
 
@@ -41,7 +41,8 @@ void allocation_hold(struct allocation *allocation);
 void allocation_unhold(struct allocation *allocation);
 /* Gives it memory, ordered for a first use on `slot`. On MANAGER_LIMIT and MANAGER_DRIVER, *error says what was asked
    and what there was. MANAGER_RELEASE: see manager.h. */
-enum manager_result allocation_materialise(struct allocation *allocation, uint32_t slot, bool last, luhip_error **error);
+enum manager_result allocation_materialise(struct allocation *allocation, uint32_t slot, bool last,
+                                           luhip_error **error);
 /* The block is its memory from now on. */
 void allocation_take_block(struct allocation *allocation, struct block *block);
 /* Frees the cache to the driver; drops the lock. False when the device was closed meanwhile. */

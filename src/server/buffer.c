@@ -175,10 +175,8 @@ luhip_error *report_failures(luhip_device *device, const struct failure_set *set
   size_t few_counts[FEW];
   uint64_t *ids = n <= FEW ? few_ids : malloc(n * sizeof *ids);
   size_t *counts = set->count <= FEW ? few_counts : malloc(set->count * sizeof *counts);
-  for (size_t i = 0; ids && i < n; i++)
-    ids[i] = buffers[i]->allocation ? buffers[i]->allocation->id : 0;
-  for (size_t i = 0; counts && i < set->count; i++)
-    counts[i] = allocations_carrying(device, set->list[i]);
+  for (size_t i = 0; ids && i < n; i++) ids[i] = buffers[i]->allocation ? buffers[i]->allocation->id : 0;
+  for (size_t i = 0; counts && i < set->count; i++) counts[i] = allocations_carrying(device, set->list[i]);
   luhip_error *error = failure_set_report(set, what, ids, ids ? n : 0, counts);
   if (ids != few_ids) free(ids);
   if (counts != few_counts) free(counts);

@@ -3,6 +3,8 @@
  */
 #include "server/command.h"
 
+#include "server/future.h"
+
 bool command_tainted(const struct command *command, struct failure_set *set) {
   for (uint32_t i = 0; i < command->nuses; i++) {
     const struct op_use *use = &command->uses[i];
@@ -68,9 +70,20 @@ enum command_state command_prepare(struct command *command, bool last, struct fa
 
 /* ---- after --------------------------------------------------------------------------------------------------- */
 
-void command_done(struct command *command, uint64_t sequence, struct failure *carried) {
-  luhip_device *device = command->device;
-  uint64_t position = ++device->slots[command->slot].tail;
+/* A fault may have been heard of between the look at the claims and here, when room was made or the lock was dropped.
+   What was enqueued has then read stale bytes, which is as if the fault were heard of later (E6). Held, or NULL. */
+static struct failure *heard_meanwhile(struct command *command) {
+  struct failure_set set = {0};
+  struct failure *failure = NULL;
+  if (command_tainted(command, &set)) {
+    failure = failure_of_set(&command->device->failures, &set);
+    if (command->keep.future) future_taint(command->keep.future, failure);
+  }
+  failure_set_free(&set);
+  return failure;
+}
+
+static void mark_reads(struct command *command, uint64_t position) {
   for (uint32_t i = 0; i < command->nuses; i++) {
     struct op_use *use = &command->uses[i];
     struct allocation *allocation = use->allocation;
@@ -78,6 +91,9 @@ void command_done(struct command *command, uint64_t sequence, struct failure *ca
     if (use->access & USE_WRITE) continue;
     marks_read(&allocation->marks, command->slot, position);
   }
+}
+
+static void mark_writes(struct command *command, uint64_t position, struct failure *carried) {
   for (uint32_t i = 0; i < command->nuses; i++) {
     const struct op_use *use = &command->uses[i];
     struct allocation *allocation = use->allocation;
@@ -85,6 +101,15 @@ void command_done(struct command *command, uint64_t sequence, struct failure *ca
     marks_write(&allocation->marks, command->slot, position);
     if (carried || allocation->claims.count) claims_set_region(&allocation->claims, &use->region, carried);
   }
+}
+
+void command_done(struct command *command, uint64_t sequence, struct failure *carried) {
+  luhip_device *device = command->device;
+  uint64_t position = ++device->slots[command->slot].tail;
+  struct failure *stale = heard_meanwhile(command);
+  if (!carried) carried = stale;
+  mark_reads(command, position);
+  mark_writes(command, position, carried);
   struct op op = {.sequence = sequence,
                   .position = position,
                   .failure = carried,
@@ -93,6 +118,7 @@ void command_done(struct command *command, uint64_t sequence, struct failure *ca
                   .span = command->span,
                   .slot = command->slot};
   inflight_add(device, &op, command->uses);
+  failure_release(stale);
   slot_tick(device, command->slot);
 }
 
@@ -106,9 +132,11 @@ void command_claim(struct command *command, struct failure *failure) {
 void command_failed(struct command *command, struct failure *failure) {
   luhip_device *device = command->device;
   struct inflight *inflight = &device->inflight;
+  /* A fault of something earlier must not take these bytes from this failure when it is heard of. Making room can be
+     when one is heard of, so it comes before the claim. */
+  bool noted = inflight->head < inflight->tail && inflight_reserve(device, command->nuses);
   command_claim(command, failure);
-  /* A fault of something earlier must not take these bytes from this failure when it is heard of. */
-  if (inflight->head == inflight->tail || !inflight_reserve(device, command->nuses)) return;
+  if (!noted) return;
   struct op op = {.sequence = next_sequence(),
                   .position = device->slots[command->slot].tail,
                   .failure = failure,
@@ -117,8 +145,8 @@ void command_failed(struct command *command, struct failure *failure) {
   inflight_add(device, &op, command->uses);
 }
 
-luhip_status command_run(struct command *command, hip_error_t (*enqueue)(struct command *command, void *user), void *user,
-                         const char *what, struct failure *provisional, luhip_error **error) {
+luhip_status command_run(struct command *command, hip_error_t (*enqueue)(struct command *command, void *user),
+                         void *user, const char *what, struct failure *provisional, luhip_error **error) {
   struct failure *failure = NULL;
   enum command_state state = command_prepare(command, false, &failure);
   if (state == COMMAND_AGAIN) state = command_prepare(command, true, &failure);
@@ -142,14 +170,12 @@ luhip_status command_run(struct command *command, hip_error_t (*enqueue)(struct 
 void command_hold(struct command *command) {
   if (command->held) return;
   command->held = true;
-  for (uint32_t i = 0; i < command->nuses; i++)
-    allocation_hold(command->uses[i].allocation);
+  for (uint32_t i = 0; i < command->nuses; i++) allocation_hold(command->uses[i].allocation);
 }
 
 void command_unhold(struct command *command) {
   command->held = false;
-  for (uint32_t i = 0; i < command->nuses; i++)
-    allocation_unhold(command->uses[i].allocation);
+  for (uint32_t i = 0; i < command->nuses; i++) allocation_unhold(command->uses[i].allocation);
 }
 
 luhip_status slot_throttle(luhip_device *device, uint32_t index, luhip_error **error) {

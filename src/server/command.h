@@ -23,14 +23,14 @@ struct command {
   uint32_t nuses;
   uint32_t slot;
   bool held;           /* the allocations are held by this, since the lock was dropped */
-  uint32_t span;         /* sequence numbers beyond the first one */
+  uint32_t span;       /* sequence numbers beyond the first one */
   struct op_keep keep; /* retained by what is noted, not by this */
 };
 
 static inline void command_use(struct command *command, struct allocation *allocation, const struct region *region,
                                unsigned access, unsigned param) {
-  command->uses[command->nuses++] = (struct op_use){
-      .allocation = allocation, .region = *region, .param = (uint16_t)param, .access = (uint8_t)access};
+  command->uses[command->nuses++] =
+      (struct op_use){.allocation = allocation, .region = *region, .param = (uint16_t)param, .access = (uint8_t)access};
 }
 
 enum command_state {
@@ -50,8 +50,8 @@ void command_done(struct command *command, uint64_t sequence, struct failure *ca
 void command_failed(struct command *command, struct failure *failure);
 /* All of the above for an operation that only writes and copies: prepares, calls `enqueue`, settles. The error of what
    went wrong is returned as well as claimed. */
-luhip_status command_run(struct command *command, hip_error_t (*enqueue)(struct command *command, void *user), void *user,
-                         const char *what, struct failure *provisional, luhip_error **error);
+luhip_status command_run(struct command *command, hip_error_t (*enqueue)(struct command *command, void *user),
+                         void *user, const char *what, struct failure *provisional, luhip_error **error);
 /* The allocations stay although the lock is dropped and their buffers are freed meanwhile. */
 void command_hold(struct command *command);
 void command_unhold(struct command *command);

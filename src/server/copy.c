@@ -89,8 +89,8 @@ static luhip_status copy_locked(luhip_buffer *destination, luhip_buffer *source,
 luhip_status luhip_copy(luhip_buffer *destination, luhip_buffer *source, luhip_stream *stream, luhip_error **error) {
   const luhip_layout *to = &destination->layout, *from = &source->layout;
   if (to->dtype != from->dtype) {
-    return error_set(error, LUHIP_E_TYPE, "copy: the source holds %s, the destination %s", luhip_dtype_name(from->dtype),
-                     luhip_dtype_name(to->dtype));
+    return error_set(error, LUHIP_E_TYPE, "copy: the source holds %s, the destination %s",
+                     luhip_dtype_name(from->dtype), luhip_dtype_name(to->dtype));
   }
   if (to->count != from->count) {
     return error_set(error, LUHIP_E_SHAPE, "copy: the source has %zu elements, the destination %zu", from->count,

@@ -105,8 +105,7 @@ static bool nearest_other(luhip_device *device, const struct hip_fault *fault, s
 
 static bool find_suspect(const struct culprit *culprit, const struct hip_fault *fault, struct suspect *suspect) {
   uintptr_t argument = nearest_argument(culprit, fault->address, suspect);
-  uintptr_t other =
-      fault->nearest ? distance(fault->address, fault->nearest, fault->nearest_bytes) : UINTPTR_MAX;
+  uintptr_t other = fault->nearest ? distance(fault->address, fault->nearest, fault->nearest_bytes) : UINTPTR_MAX;
   if (argument <= other && argument != UINTPTR_MAX) return true;
   return nearest_other(culprit->device, fault, suspect);
 }

@@ -16,8 +16,7 @@
 enum { SEED_MOST = 64 << 10, FEW_ROWS = 16 };
 
 static void shorten(struct filling *f) {
-  while (f->size > 1 && memcmp(f->pattern, f->pattern + f->size / 2, f->size / 2) == 0)
-    f->size /= 2;
+  while (f->size > 1 && memcmp(f->pattern, f->pattern + f->size / 2, f->size / 2) == 0) f->size /= 2;
 }
 
 /* Memory that is not there yet will be aligned for any element. */
@@ -87,8 +86,7 @@ static luhip_status make_seed(struct filling *f, luhip_error **error) {
   f->seed = f->region.width < SEED_MOST ? f->region.width : SEED_MOST; /* both are multiples of the pattern */
   f->block = staging_take(f->device, f->seed);
   if (!f->block) return error_set(error, LUHIP_E_OOM, "fill: no pinned memory for %zu bytes", f->seed);
-  for (size_t i = 0; i < f->seed; i += f->size)
-    memcpy((char *)f->block->data + i, f->pattern, f->size);
+  for (size_t i = 0; i < f->seed; i += f->size) memcpy((char *)f->block->data + i, f->pattern, f->size);
   return LUHIP_OK;
 }
 

@@ -44,8 +44,7 @@ static bool grow_ops(struct inflight *inflight) {
   uint64_t capacity = inflight->ops ? (inflight->mask + 1) * 2 : 64;
   struct op *ops = malloc(capacity * sizeof *ops);
   if (!ops) return false;
-  for (uint64_t i = inflight->head; i < inflight->tail; i++)
-    ops[i & (capacity - 1)] = *op_at(inflight, i);
+  for (uint64_t i = inflight->head; i < inflight->tail; i++) ops[i & (capacity - 1)] = *op_at(inflight, i);
   free(inflight->ops);
   inflight->ops = ops;
   inflight->mask = capacity - 1;
@@ -54,8 +53,7 @@ static bool grow_ops(struct inflight *inflight) {
 
 static bool grow_uses(struct inflight *inflight, uint32_t more) {
   uint64_t capacity = inflight->uses ? (inflight->uses_mask + 1) * 2 : 256;
-  while (capacity < inflight->uses_tail - inflight->uses_head + more)
-    capacity *= 2;
+  while (capacity < inflight->uses_tail - inflight->uses_head + more) capacity *= 2;
   struct op_use *uses = malloc(capacity * sizeof *uses);
   if (!uses) return false;
   for (uint64_t i = inflight->uses_head; i < inflight->uses_tail; i++)
@@ -76,8 +74,7 @@ static bool passed(const struct luhip_device *device, const struct op *op) {
 }
 
 static void land(struct luhip_device *device, struct op *op) {
-  for (uint32_t i = 0; i < op->nuses; i++)
-    allocation_land(inflight_use(device, op, i)->allocation);
+  for (uint32_t i = 0; i < op->nuses; i++) allocation_land(inflight_use(device, op, i)->allocation);
   if (op->keep.kernel) program_land(op->keep.kernel->program);
   if (op->keep.future) future_release_locked(op->keep.future);
   if (op->keep.array) array_release_locked(op->keep.array);

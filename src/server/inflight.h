@@ -33,9 +33,9 @@ struct op_keep {
 };
 
 struct op {
-  uint64_t sequence; /* process-wide; the launch tag */
-  uint32_t span;     /* further tags: of a replay, one for each node behind the first */
-  uint64_t position; /* in its slot; of one that was not enqueued: the tail then */
+  uint64_t sequence;       /* process-wide; the launch tag */
+  uint32_t span;           /* further tags: of a replay, one for each node behind the first */
+  uint64_t position;       /* in its slot; of one that was not enqueued: the tail then */
   struct failure *failure; /* held: what its written bytes carry; NULL: it works, as far as is known */
   struct op_keep keep;
   uint64_t first_use; /* in the ring of uses */

@@ -149,8 +149,7 @@ static luhip_status read_grid(struct launching *l, uint32_t slot, int64_t grid[3
     status = future_finish(future, error);
   }
   const uint32_t *numbers = luhip_array_data(luhip_future_array(future, 0));
-  for (int i = 0; i < 3 && !status; i++)
-    grid[i] = numbers[i];
+  for (int i = 0; i < 3 && !status; i++) grid[i] = numbers[i];
   future_release_locked(future);
   return status;
 }
@@ -161,8 +160,7 @@ static luhip_status resolve_grid(struct launching *l, uint32_t slot, luhip_error
   int64_t grid[3] = {0};
   luhip_status status = read_grid(l, slot, grid, error);
   if (!status) status = check_grid(l->kernel, grid, error);
-  for (int i = 0; i < 3 && !status; i++)
-    l->grid[i] = (uint32_t)grid[i];
+  for (int i = 0; i < 3 && !status; i++) l->grid[i] = (uint32_t)grid[i];
   return status;
 }
 
@@ -217,7 +215,8 @@ static void skip(const struct launching *l, struct command *command, const struc
   record.nneeded = list_uses(l, command, is_stale, stale, sizeof stale, record.needed);
   record.nwritten = list_uses(l, command, is_written, written, sizeof written, record.written);
   snprintf(text, sizeof text,
-           "kernel '%.200s' was skipped, since what it reads from %s is stale; %s %s not written (write %s again, or declare "
+           "kernel '%.200s' was skipped, since what it reads from %s is stale; %s %s not written (write %s again, or "
+           "declare "
            "it out if it is only written)",
            luhip_kernel_name(l->kernel), stale, *written ? written : "nothing", record.nwritten > 1 ? "were" : "was",
            stale);
@@ -263,8 +262,7 @@ static hip_error_t enqueue(const struct launching *l, uint32_t slot, uint64_t se
   const struct kernel_signature *signature = l->kernel->signature;
   const uint32_t *grid = l->grid, *block = l->geometry->block;
   void *params[LUHIP_MAX_ARGS];
-  for (size_t i = 0; i < signature->nparams; i++)
-    params[i] = l->packed + signature->params[i].offset;
+  for (size_t i = 0; i < signature->nparams; i++) params[i] = l->packed + signature->params[i].offset;
   if (api->hipxLaunchTag) api->hipxLaunchTag(sequence);
   return api->hipModuleLaunchKernel(l->kernel->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
                                     l->geometry->shared, l->device->slots[slot].handle, params, NULL);
@@ -352,7 +350,8 @@ static luhip_status launch_run(luhip_kernel *kernel, const struct geometry *geom
   uint32_t slot;
   status = slot_of(device, stream, &slot, error);
   if (!status && !dry) status = device_sound(device, error);
-  if (!status && !dry) status = slot_throttle(device, slot, error); /* may drop the lock: before buffers are looked at */
+  if (!status && !dry)
+    status = slot_throttle(device, slot, error); /* may drop the lock: before buffers are looked at */
   if (!status) status = kernel_pack(kernel->signature, args, nargs, packed, arguments, &l.narguments, error);
   if (!status) status = check_buffers(&l, error);
   if (!status && !dry) status = launch_locked(&l, slot, error);
@@ -390,8 +389,7 @@ luhip_status luhip_bind(luhip_kernel *kernel, const luhip_launch_config *config,
                                .dry = config->dry,
                                .geometry = geometry};
   luhip_buffer_retain(geometry.grid_buffer);
-  for (size_t i = 0; i < geometry.ntouches; i++)
-    launcher->touches[i] = luhip_buffer_retain(config->touches[i]);
+  for (size_t i = 0; i < geometry.ntouches; i++) launcher->touches[i] = luhip_buffer_retain(config->touches[i]);
   launcher->geometry.touches = launcher->touches;
   *out = launcher;
   return LUHIP_OK;
@@ -405,8 +403,7 @@ luhip_status luhip_launcher_run(luhip_launcher *launcher, luhip_stream *stream, 
 
 void luhip_launcher_release(luhip_launcher *launcher) {
   if (!launcher) return;
-  for (size_t i = 0; i < launcher->geometry.ntouches; i++)
-    luhip_buffer_release(launcher->touches[i]);
+  for (size_t i = 0; i < launcher->geometry.ntouches; i++) luhip_buffer_release(launcher->touches[i]);
   luhip_buffer_release(launcher->geometry.grid_buffer);
   luhip_stream_release(launcher->stream);
   luhip_kernel_release(launcher->kernel);

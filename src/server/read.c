@@ -33,8 +33,7 @@ static luhip_future *future_new(luhip_device *device, uint32_t slot, luhip_buffe
   future->slot = slot;
   future->ids = ids;
   future->count = n;
-  for (size_t i = 0; i < n; i++)
-    ids[i] = buffers[i]->allocation->id;
+  for (size_t i = 0; i < n; i++) ids[i] = buffers[i]->allocation->id;
   if (n == 1) {
     char text[80];
     layout_describe(&buffers[0]->layout, text, sizeof text);
@@ -58,8 +57,8 @@ static hip_error_t enqueue(struct command *command, void *user) {
                       hip_MemcpyDeviceToHost);
 }
 
-static luhip_status copy_out(luhip_future *future, luhip_buffer *buffer, const struct region *region, luhip_array *array,
-                             luhip_error **error) {
+static luhip_status copy_out(luhip_future *future, luhip_buffer *buffer, const struct region *region,
+                             luhip_array *array, luhip_error **error) {
   luhip_device *device = future->device;
   struct reading r = {*region, array->data};
   struct op_use use;
@@ -84,7 +83,8 @@ static luhip_status start_copies(luhip_future *future, luhip_buffer *const *buff
     status = layout_region(&buffers[i]->layout, future->what, &region, error);
     if (!status) allocation_failures(buffers[i]->allocation, &region, &set);
   }
-  if (!status && set.count) status = error_give(error, report_failures(device, &set, future->what, buffers, future->count));
+  if (!status && set.count)
+    status = error_give(error, report_failures(device, &set, future->what, buffers, future->count));
   failure_set_free(&set);
   for (size_t i = 0; i < future->count && !status; i++) {
     struct region region;
@@ -99,8 +99,8 @@ static luhip_status start_copies(luhip_future *future, luhip_buffer *const *buff
   return status;
 }
 
-luhip_status read_start(luhip_device *device, uint32_t slot, luhip_buffer *const *buffers, size_t n,
-                        luhip_future **out, luhip_error **error) {
+luhip_status read_start(luhip_device *device, uint32_t slot, luhip_buffer *const *buffers, size_t n, luhip_future **out,
+                        luhip_error **error) {
   for (size_t i = 0; i < n; i++) {
     luhip_status status = buffer_usable(buffers[i], device, "read", error);
     if (status) return status;

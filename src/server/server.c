@@ -103,8 +103,7 @@ luhip_status luhip_device_memory_cleanup(luhip_device *device, luhip_error **err
   struct order_view host = {device, SLOTS};
   struct pinned_block *pinned = pinned_detach(&device->pinned, order_passed, &host);
   struct pinned_block **end = &device->trash.pinned;
-  while (*end)
-    end = &(*end)->next;
+  while (*end) end = &(*end)->next;
   *end = pinned;
   slots_reap(device);
   device_leave(device);

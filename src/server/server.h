@@ -46,10 +46,10 @@ struct trash {
 };
 
 struct luhip_device {
-  int refs;               /* atomic */
-  int state;              /* enum device_state; atomic, changed under the lock */
-  unsigned fork_count;    /* of the process when it was opened */
-  unsigned users;         /* guarded by the registry */
+  int refs;                  /* atomic */
+  int state;                 /* enum device_state; atomic, changed under the lock */
+  unsigned fork_count;       /* of the process when it was opened */
+  unsigned users;            /* guarded by the registry */
   struct luhip_device *next; /* in the registry */
 
   const struct hip_provider *provider;
@@ -60,10 +60,10 @@ struct luhip_device {
   size_t pitch_alignment;
 
   pthread_mutex_t lock;
-  unsigned dropped;       /* threads inside device_drop */
+  unsigned dropped; /* threads inside device_drop */
   struct slot slots[SLOTS];
   luhip_stream *default_stream; /* not counted: it lives as long as the device */
-  unsigned live_streams;  /* made by luhip_stream_new */
+  unsigned live_streams;        /* made by luhip_stream_new */
   struct marker *spare_markers;
   struct inflight inflight;
   struct manager memory;
@@ -75,9 +75,9 @@ struct luhip_device {
   size_t live_allocations, bytes_in_use, bytes_live; /* asked for, and rounded, by live ones with memory */
   struct luhip_program *programs;
   struct capture *captures[SLOTS]; /* NULL: none on this slot */
-  unsigned recordings;            /* of these, recording: nothing goes to the driver meanwhile */
+  unsigned recordings;             /* of these, recording: nothing goes to the driver meanwhile */
   struct luhip_graph *graphs;
-  hip_stream_t graph_stream;      /* where the driver's graphs are built; NULL until then */
+  hip_stream_t graph_stream; /* where the driver's graphs are built; NULL until then */
   struct luhip_event *events;
   hip_event_t spare_events[SPARE_EVENTS]; /* with timing, for luhip_stream_record */
   unsigned nspare_events;
@@ -133,7 +133,8 @@ struct waiting {
 
 struct waiting waiting_start(const luhip_wait *wait);
 /* Until `position` of the slot has passed; the lock is dropped while waiting. Faults are taken before it returns. */
-luhip_status wait_position(luhip_device *device, uint32_t slot, uint64_t position, struct waiting *waiting, luhip_error **error);
+luhip_status wait_position(luhip_device *device, uint32_t slot, uint64_t position, struct waiting *waiting,
+                           luhip_error **error);
 /* Until an event that the caller keeps alive has passed. */
 luhip_status wait_event(luhip_device *device, hip_event_t event, struct waiting *waiting, luhip_error **error);
 /* Until everything that is marked has passed. */

@@ -180,7 +180,8 @@ luhip_status luhip_stream_wait_event(luhip_device *device, luhip_stream *stream,
   if (!status) {
     struct slot *slot = &device->slots[index];
     hip_error_t rc = device->api->hipStreamWaitEvent(slot->handle, event->event, 0);
-    if (rc != hip_Success) status = error_give(error, driver_error(rc, LUHIP_E_DRIVER, "a stream waiting for an event"));
+    if (rc != hip_Success)
+      status = error_give(error, driver_error(rc, LUHIP_E_DRIVER, "a stream waiting for an event"));
     if (!status && slot->waited[event->slot] < event->position) slot->waited[event->slot] = event->position;
   }
   device_leave(device);
@@ -196,8 +197,8 @@ size_t luhip_device_streams(luhip_device *device, luhip_stream **list, size_t ma
     if (list && count < max) {
       /* One that is being released by another thread has no references any more: it is not there. */
       int refs = __atomic_load_n(&owner->refs, __ATOMIC_RELAXED);
-      while (refs && !__atomic_compare_exchange_n(&owner->refs, &refs, refs + 1, true, __ATOMIC_ACQ_REL,
-                                                  __ATOMIC_RELAXED)) {
+      while (refs &&
+             !__atomic_compare_exchange_n(&owner->refs, &refs, refs + 1, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
       }
       if (!refs) continue;
       list[count] = owner;

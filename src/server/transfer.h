@@ -12,8 +12,8 @@ struct place {
   size_t pitch;
 };
 
-static inline hip_error_t enqueue_copy_in(luhip_device *device, hip_stream_t stream, struct place to,
-                                          struct place from, size_t width, size_t rows, hip_memcpy_kind_t kind) {
+static inline hip_error_t enqueue_copy_in(luhip_device *device, hip_stream_t stream, struct place to, struct place from,
+                                          size_t width, size_t rows, hip_memcpy_kind_t kind) {
   if (rows == 1) return device->api->hipMemcpyAsync(to.address, from.address, width, kind, stream);
   return device->api->hipMemcpy2DAsync(to.address, to.pitch, from.address, from.pitch, width, rows, kind, stream);
 }

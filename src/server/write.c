@@ -34,8 +34,8 @@ struct writing {
   struct allocation *allocation; /* held by the caller or the lock */
   struct region region;          /* of the destination; the source is packed */
   const char *data;
-  struct pinned_block *block;    /* where data lies, when it is pinned: marked as read */
-  luhip_array *array;            /* that the block belongs to */
+  struct pinned_block *block; /* where data lies, when it is pinned: marked as read */
+  luhip_array *array;         /* that the block belongs to */
   struct failure *provisional;
 };
 
@@ -155,17 +155,16 @@ static luhip_status write_chunked(struct writing *w, luhip_error **error) {
     }
     return write_region(w, error);
   }
-  w->provisional = failure_new(
-      &device->failures,
-      error_new(LUHIP_E_DRIVER, "a write of %zu bytes into this buffer has not ended", region_bytes(&w->region)));
+  w->provisional =
+      failure_new(&device->failures, error_new(LUHIP_E_DRIVER, "a write of %zu bytes into this buffer has not ended",
+                                               region_bytes(&w->region)));
   allocation_hold(w->allocation);
   claims_set_region(&w->allocation->claims, &w->region, w->provisional);
   luhip_error *failed = NULL;
   luhip_status status = write_chunks(w, blocks, chunk, &failed);
   settle(w, failed);
   allocation_unhold(w->allocation);
-  for (int i = 0; i < 2; i++)
-    pinned_give(&device->pinned, blocks[i]);
+  for (int i = 0; i < 2; i++) pinned_give(&device->pinned, blocks[i]);
   if (failed) error_give(error, failed);
   return status;
 }
