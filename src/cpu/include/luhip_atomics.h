@@ -12,7 +12,8 @@
  */
 #ifndef LUHIP_ATOMICS_H
 #define LUHIP_ATOMICS_H
-/* clang-format off: one function a line */
+/* One function a line. */
+/* clang-format off */
 #include "luhip_cpu_core.h"
 #include "luhip_std.h"
 
@@ -69,9 +70,9 @@ template <class T, class F> static inline T luhip_atomic_choose(T *address, T v,
     if (wins(v, __builtin_bit_cast(T, old))) __atomic_store_n(word, __builtin_bit_cast(Word, v), __ATOMIC_RELAXED);
     return __builtin_bit_cast(T, old);
   }
-  while (wins(v, __builtin_bit_cast(T, old)) &&
-         !__atomic_compare_exchange_n(word, &old, __builtin_bit_cast(Word, v), true, __ATOMIC_RELAXED,
-                                      __ATOMIC_RELAXED)) {
+  while (
+      wins(v, __builtin_bit_cast(T, old)) &&
+      !__atomic_compare_exchange_n(word, &old, __builtin_bit_cast(Word, v), true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
   }
   return __builtin_bit_cast(T, old);
 }
@@ -98,13 +99,17 @@ template <class T> struct luhip_wrapping<T, true> : std::make_unsigned<T> {};
 
 LUHIP_ATOMIC(atomicAdd, LUHIP_ANY, {
   typedef typename luhip_wrapping<T>::type W;
-  if constexpr (std::is_integral_v<T>) return LUHIP_NATIVE(W(old) + W(v), __atomic_fetch_add);
-  else return luhip_atomic_update(address, [v](T old) { return old + v; });
+  if constexpr (std::is_integral_v<T>)
+    return LUHIP_NATIVE(W(old) + W(v), __atomic_fetch_add);
+  else
+    return luhip_atomic_update(address, [v](T old) { return old + v; });
 })
 LUHIP_ATOMIC(atomicSub, LUHIP_ANY, {
   typedef typename luhip_wrapping<T>::type W;
-  if constexpr (std::is_integral_v<T>) return LUHIP_NATIVE(W(old) - W(v), __atomic_fetch_sub);
-  else return luhip_atomic_update(address, [v](T old) { return old - v; });
+  if constexpr (std::is_integral_v<T>)
+    return LUHIP_NATIVE(W(old) - W(v), __atomic_fetch_sub);
+  else
+    return luhip_atomic_update(address, [v](T old) { return old - v; });
 })
 LUHIP_ATOMIC(atomicExch, LUHIP_ANY, {
   typedef typename luhip_atomic_word<T>::type Word;
@@ -159,8 +164,10 @@ template <class T> static inline T safeAtomicAdd(T *address, luhip_same<T> v) { 
 #define __HIP_MEMORY_SCOPE_SYSTEM 5
 #if !defined(__clang__)
 template <class T, class V> static inline T luhip_fetch_add(T *p, V v) {
-  if constexpr (std::is_integral_v<T>) return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
-  else return luhip_atomic_update(p, [v](T old) { return T(old + v); });
+  if constexpr (std::is_integral_v<T>)
+    return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+  else
+    return luhip_atomic_update(p, [v](T old) { return T(old + v); });
 }
 template <class T> static inline bool luhip_compare_exchange(T *p, T *expected, luhip_same<T> desired) {
   T old = atomicCAS(p, *expected, desired);

@@ -3,7 +3,8 @@
  */
 #ifndef LUHIP_INTEGER_H
 #define LUHIP_INTEGER_H
-/* clang-format off: one function a line */
+/* One function a line. */
+/* clang-format off */
 #include "luhip_vector_types.h"
 
 static inline constexpr int __popc(unsigned x) { return __builtin_popcount(x); }
@@ -108,7 +109,7 @@ static inline constexpr uint64_t __bitinsert_u64(uint64_t x, uint64_t field, uns
   return (x & ~(mask << offset)) | (field & mask) << offset;
 }
 
-/* The offset-th set bit of mask from base upwards (offset 0: base itself; negative: downwards); -1 when there is none. */
+/* The offset-th set bit of mask from base upwards (0: base itself; negative: downwards); -1 when there is none. */
 static inline constexpr int __fns64(uint64_t mask, unsigned base, int offset) {
   if (offset == 0) return mask >> (base & 63) & 1 ? int(base) : -1;
   int step = offset > 0 ? 1 : -1, left = offset > 0 ? offset : -offset;

@@ -10,7 +10,8 @@
  */
 #ifndef LUHIP_MATH_H
 #define LUHIP_MATH_H
-/* clang-format off: one function a line */
+/* One function a line. */
+/* clang-format off */
 #include "luhip_std.h"
 
 #define INFINITY (__builtin_inff())
@@ -40,11 +41,11 @@
 
 /* X(name): double name(double) and float namef(float) of libm. */
 #define LUHIP_LIBM_1(X)                                                                                                \
-  X(acos) X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(cbrt) X(ceil) X(cos) X(cosh) X(erf) X(erfc) X(exp) X(exp2)      \
-  X(exp10) X(expm1) X(fabs) X(floor) X(lgamma) X(log) X(log10) X(log1p) X(log2) X(logb) X(nearbyint) X(rint) X(round)  \
-  X(sin) X(sinh) X(sqrt) X(tan) X(tanh) X(tgamma) X(trunc) X(j0) X(j1) X(y0) X(y1)
-#define LUHIP_LIBM_2(X)                                                                                                \
-  X(atan2) X(copysign) X(fdim) X(fmax) X(fmin) X(fmod) X(hypot) X(nextafter) X(pow) X(remainder)
+  X(acos)                                                                                                              \
+  X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(cbrt) X(ceil) X(cos) X(cosh) X(erf) X(erfc) X(exp) X(exp2) X(exp10)     \
+      X(expm1) X(fabs) X(floor) X(lgamma) X(log) X(log10) X(log1p) X(log2) X(logb) X(nearbyint) X(rint) X(round)       \
+          X(sin) X(sinh) X(sqrt) X(tan) X(tanh) X(tgamma) X(trunc) X(j0) X(j1) X(y0) X(y1)
+#define LUHIP_LIBM_2(X) X(atan2) X(copysign) X(fdim) X(fmax) X(fmin) X(fmod) X(hypot) X(nextafter) X(pow) X(remainder)
 #define LUHIP_LIBM_INTEGER(X) X(int, ilogb) X(long, lrint) X(long, lround) X(long long, llrint) X(long long, llround)
 
 extern "C" {
@@ -120,11 +121,13 @@ LUHIP_LIBM_INTEGER(LUHIP_OVERLOAD)
 
 /* Two arguments of different arithmetic types, or of integers, meet in double, as in <cmath>. */
 #define LUHIP_IF_MIXED(T, U)                                                                                           \
-  std::enable_if_t<std::is_arithmetic_v<T> && std::is_arithmetic_v<U> && (!std::is_same_v<T, U> || std::is_integral_v<T>), \
-                   int> = 0
+  std::enable_if_t<                                                                                                    \
+      std::is_arithmetic_v<T> && std::is_arithmetic_v<U> && (!std::is_same_v<T, U> || std::is_integral_v<T>), int> = 0
 #define LUHIP_OVERLOAD(name)                                                                                           \
   static inline float name(float x, float y) { return name##f(x, y); }                                                 \
-  template <class T, class U, LUHIP_IF_MIXED(T, U)> static inline double name(T x, U y) { return name(double(x), double(y)); }
+  template <class T, class U, LUHIP_IF_MIXED(T, U)> static inline double name(T x, U y) {                              \
+    return name(double(x), double(y));                                                                                 \
+  }
 LUHIP_LIBM_2(LUHIP_OVERLOAD)
 #undef LUHIP_OVERLOAD
 #undef LUHIP_LIBM_1
@@ -189,9 +192,9 @@ static inline float max(float a, float b) { return fmaxf(a, b); }
 static inline double min(double a, double b) { return __builtin_fmin(a, b); }
 static inline double max(double a, double b) { return __builtin_fmax(a, b); }
 template <class T, class U>
-using luhip_mixed = std::enable_if_t<std::is_arithmetic_v<T> && std::is_arithmetic_v<U> && !std::is_same_v<T, U>,
-                                     std::conditional_t<std::is_integral_v<T> && std::is_integral_v<U>,
-                                                        decltype(T() + U()), double>>;
+using luhip_mixed =
+    std::enable_if_t<std::is_arithmetic_v<T> && std::is_arithmetic_v<U> && !std::is_same_v<T, U>,
+                     std::conditional_t<std::is_integral_v<T> && std::is_integral_v<U>, decltype(T() + U()), double>>;
 template <class T, class U> static inline constexpr luhip_mixed<T, U> min(T a, U b) {
   typedef luhip_mixed<T, U> R;
   return min(R(a), R(b));
@@ -323,7 +326,7 @@ LUHIP_LAZY(double) double erfinv(luhip_same<L> x) {
   }
   return copysign(r, x);
 }
-/* erfc(-x / sqrt 2) / 2. What -x / sqrt 2 loses by rounding, times erfc's slope, is added: far out it is many digits. */
+/* erfc(-x / sqrt 2) / 2. What rounding takes from -x / sqrt 2 counts times erfc's slope: many digits, far out. */
 LUHIP_LAZY(double) double normcdf(luhip_same<L> x) {
   double t = -x * M_SQRT1_2;
   double lost = isfinite(t) ? fma(-x, M_SQRT1_2, -t) + x * 4.8336466567264567e-17 : 0.0;
@@ -455,16 +458,82 @@ static inline constexpr double __uint2double_rn(unsigned x) { return x; }
 
 /* ---- std:: ---- */
 namespace std {
-using ::abs; using ::acos; using ::acosh; using ::asin; using ::asinh; using ::atan; using ::atan2; using ::atanh;
-using ::cbrt; using ::ceil; using ::copysign; using ::cos; using ::cosh; using ::erf; using ::erfc; using ::exp;
-using ::exp2; using ::expm1; using ::fabs; using ::fdim; using ::floor; using ::fma; using ::fmax; using ::fmin;
-using ::fmod; using ::fpclassify; using ::frexp; using ::hypot; using ::ilogb; using ::isfinite; using ::isgreater;
-using ::isinf; using ::isless; using ::isnan; using ::isnormal; using ::isunordered; using ::labs; using ::ldexp;
-using ::lgamma; using ::llabs; using ::llrint; using ::llround; using ::log; using ::log10; using ::log1p; using ::log2;
-using ::logb; using ::lrint; using ::lround; using ::modf; using ::nan; using ::nanf; using ::nearbyint;
-using ::nextafter; using ::pow; using ::remainder; using ::remquo; using ::rint; using ::round; using ::scalbln;
-using ::scalbn; using ::signbit; using ::sin; using ::sinh; using ::sqrt; using ::tan; using ::tanh; using ::tgamma;
-using ::trunc; using ::sinf; using ::cosf; using ::expf; using ::logf; using ::sqrtf; using ::powf; using ::fabsf;
+using ::abs;
+using ::acos;
+using ::acosh;
+using ::asin;
+using ::asinh;
+using ::atan;
+using ::atan2;
+using ::atanh;
+using ::cbrt;
+using ::ceil;
+using ::copysign;
+using ::cos;
+using ::cosf;
+using ::cosh;
+using ::erf;
+using ::erfc;
+using ::exp;
+using ::exp2;
+using ::expf;
+using ::expm1;
+using ::fabs;
+using ::fabsf;
+using ::fdim;
+using ::floor;
+using ::fma;
+using ::fmax;
+using ::fmin;
+using ::fmod;
+using ::fpclassify;
+using ::frexp;
+using ::hypot;
+using ::ilogb;
+using ::isfinite;
+using ::isgreater;
+using ::isinf;
+using ::isless;
+using ::isnan;
+using ::isnormal;
+using ::isunordered;
+using ::labs;
+using ::ldexp;
+using ::lgamma;
+using ::llabs;
+using ::llrint;
+using ::llround;
+using ::log;
+using ::log10;
+using ::log1p;
+using ::log2;
+using ::logb;
+using ::logf;
+using ::lrint;
+using ::lround;
+using ::modf;
+using ::nan;
+using ::nanf;
+using ::nearbyint;
+using ::nextafter;
+using ::pow;
+using ::powf;
+using ::remainder;
+using ::remquo;
+using ::rint;
+using ::round;
+using ::scalbln;
+using ::scalbn;
+using ::signbit;
+using ::sin;
+using ::sinf;
+using ::sinh;
+using ::sqrt;
+using ::sqrtf;
+using ::tan;
+using ::tanh;
+using ::tgamma;
+using ::trunc;
 } // namespace std
 
 #undef LUHIP_IF_INTEGER

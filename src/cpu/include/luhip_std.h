@@ -8,7 +8,8 @@
  */
 #ifndef LUHIP_STD_H
 #define LUHIP_STD_H
-/* clang-format off: one function a line */
+/* One function a line. */
+/* clang-format off */
 
 /* ---- <stddef.h>, <stdint.h>, <stdbool.h> ---- */
 typedef __SIZE_TYPE__ size_t;
@@ -135,22 +136,22 @@ int memcmp(const void *a, const void *b, size_t bytes);
 /* ---- <type_traits>, <limits>, <utility>, <algorithm>, <initializer_list>, <array> ---- */
 namespace std {
 
-using ::size_t;
-using ::ptrdiff_t;
-using ::intptr_t;
-using ::uintptr_t;
-using ::int8_t;
 using ::int16_t;
 using ::int32_t;
 using ::int64_t;
-using ::uint8_t;
-using ::uint16_t;
-using ::uint32_t;
-using ::uint64_t;
+using ::int8_t;
+using ::intptr_t;
+using ::memcmp;
 using ::memcpy;
 using ::memmove;
 using ::memset;
-using ::memcmp;
+using ::ptrdiff_t;
+using ::size_t;
+using ::uint16_t;
+using ::uint32_t;
+using ::uint64_t;
+using ::uint8_t;
+using ::uintptr_t;
 typedef decltype(nullptr) nullptr_t;
 
 template <class T, T v> struct integral_constant {
@@ -287,7 +288,7 @@ template <class B, class D> struct is_base_of : bool_constant<is_base_of_v<B, D>
 
 template <class T> add_rvalue_reference_t<T> declval() noexcept;
 template <class To> void luhip_accept(To) noexcept;
-template <class From, class To, class = void> constexpr bool is_convertible_v = is_void_v<From> && is_void_v<To>;
+template <class From, class To, class = void> constexpr bool is_convertible_v = is_void_v<From> &&is_void_v<To>;
 template <class From, class To>
 constexpr bool is_convertible_v<From, To, void_t<decltype(luhip_accept<To>(declval<From>()))>> = true;
 template <class From, class To> struct is_convertible : bool_constant<is_convertible_v<From, To>> {};
@@ -347,8 +348,7 @@ template <class A, class B, class C, class... R>
 struct common_type<A, B, C, R...> : common_type<typename common_type<A, B>::type, C, R...> {};
 template <class... T> using common_type_t = typename common_type<T...>::type;
 
-template <class F, class... A>
-struct invoke_result : type_identity<decltype(declval<F>()(declval<A>()...))> {};
+template <class F, class... A> struct invoke_result : type_identity<decltype(declval<F>()(declval<A>()...))> {};
 template <class F, class... A> using invoke_result_t = typename invoke_result<F, A...>::type;
 
 template <class T> constexpr remove_reference_t<T> &&move(T &&v) noexcept {
@@ -430,11 +430,21 @@ template <class T, size_t n> struct array {
   }
 };
 
-template <class T> struct plus { constexpr T operator()(const T &a, const T &b) const { return a + b; } };
-template <class T> struct minus { constexpr T operator()(const T &a, const T &b) const { return a - b; } };
-template <class T> struct multiplies { constexpr T operator()(const T &a, const T &b) const { return a * b; } };
-template <class T> struct less { constexpr bool operator()(const T &a, const T &b) const { return a < b; } };
-template <class T> struct greater { constexpr bool operator()(const T &a, const T &b) const { return a > b; } };
+template <class T> struct plus {
+  constexpr T operator()(const T &a, const T &b) const { return a + b; }
+};
+template <class T> struct minus {
+  constexpr T operator()(const T &a, const T &b) const { return a - b; }
+};
+template <class T> struct multiplies {
+  constexpr T operator()(const T &a, const T &b) const { return a * b; }
+};
+template <class T> struct less {
+  constexpr bool operator()(const T &a, const T &b) const { return a < b; }
+};
+template <class T> struct greater {
+  constexpr bool operator()(const T &a, const T &b) const { return a > b; }
+};
 
 enum float_round_style { round_toward_zero = 0, round_to_nearest = 1 };
 
@@ -470,7 +480,7 @@ template <> struct numeric_limits<unsigned long> : luhip_integer_limits<unsigned
 template <> struct numeric_limits<long long> : luhip_integer_limits<long long> {};
 template <> struct numeric_limits<unsigned long long> : luhip_integer_limits<unsigned long long> {};
 
-#define LUHIP_FLOAT_LIMITS(T, P, inf, qnan)                                                                       \
+#define LUHIP_FLOAT_LIMITS(T, P, inf, qnan)                                                                            \
   template <> struct numeric_limits<T> {                                                                               \
     static constexpr bool is_specialized = true, is_signed = true, is_integer = false, is_exact = false;               \
     static constexpr bool has_infinity = true, has_quiet_NaN = true, is_iec559 = true, is_bounded = true;              \

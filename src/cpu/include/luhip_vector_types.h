@@ -8,7 +8,8 @@
  */
 #ifndef LUHIP_VECTOR_TYPES_H
 #define LUHIP_VECTOR_TYPES_H
-/* clang-format off: one function a line */
+/* One function a line. */
+/* clang-format off */
 #include "luhip_std.h"
 
 template <class T, unsigned n> struct HIP_vector_type;
@@ -53,23 +54,23 @@ template <class T> struct alignas(4 * sizeof(T)) HIP_vector_type<T, 4> {
 #define LUHIP_VECTOR_OPERATOR(op, constraint)                                                                          \
   template <class T, unsigned n, std::enable_if_t<constraint, int> = 0>                                                \
   constexpr HIP_vector_type<T, n> &operator op##=(HIP_vector_type<T, n> &a, const HIP_vector_type<T, n> &b) noexcept { \
-    a.x op##= b.x;                                                                                                     \
-    if constexpr (n > 1) a.y op##= b.y;                                                                                \
-    if constexpr (n > 2) a.z op##= b.z;                                                                                \
-    if constexpr (n > 3) a.w op##= b.w;                                                                                \
+    a.x op## = b.x;                                                                                                    \
+    if constexpr (n > 1) a.y op## = b.y;                                                                               \
+    if constexpr (n > 2) a.z op## = b.z;                                                                               \
+    if constexpr (n > 3) a.w op## = b.w;                                                                               \
     return a;                                                                                                          \
   }                                                                                                                    \
   template <class T, unsigned n, class U, std::enable_if_t<(constraint) && std::is_convertible_v<U, T>, int> = 0>      \
   constexpr HIP_vector_type<T, n> &operator op##=(HIP_vector_type<T, n> &a, U b) noexcept {                            \
-    return a op##= HIP_vector_type<T, n>(b);                                                                           \
+    return a op## = HIP_vector_type<T, n>(b);                                                                          \
   }                                                                                                                    \
   template <class T, unsigned n, std::enable_if_t<constraint, int> = 0>                                                \
   constexpr HIP_vector_type<T, n> operator op(HIP_vector_type<T, n> a, const HIP_vector_type<T, n> &b) noexcept {      \
-    return a op##= b;                                                                                                  \
+    return a op## = b;                                                                                                 \
   }                                                                                                                    \
   template <class T, unsigned n, class U, std::enable_if_t<(constraint) && std::is_convertible_v<U, T>, int> = 0>      \
   constexpr HIP_vector_type<T, n> operator op(HIP_vector_type<T, n> a, U b) noexcept {                                 \
-    return a op##= HIP_vector_type<T, n>(b);                                                                           \
+    return a op## = HIP_vector_type<T, n>(b);                                                                          \
   }                                                                                                                    \
   template <class T, unsigned n, class U, std::enable_if_t<(constraint) && std::is_convertible_v<U, T>, int> = 0>      \
   constexpr HIP_vector_type<T, n> operator op(U a, const HIP_vector_type<T, n> &b) noexcept {                          \
@@ -102,14 +103,13 @@ LUHIP_VECTOR_UNARY(~, std::is_integral_v<T>)
 #undef LUHIP_VECTOR_UNARY
 
 #define LUHIP_VECTOR_STEP(op)                                                                                          \
-  template <class T, unsigned n>                                                                                       \
-  constexpr HIP_vector_type<T, n> &operator op##op(HIP_vector_type<T, n> &a) noexcept {                                \
-    return a op##= HIP_vector_type<T, n>(1);                                                                           \
+  template <class T, unsigned n> constexpr HIP_vector_type<T, n> &operator op##op(HIP_vector_type<T, n> &a) noexcept { \
+    return a op## = HIP_vector_type<T, n>(1);                                                                          \
   }                                                                                                                    \
   template <class T, unsigned n>                                                                                       \
   constexpr HIP_vector_type<T, n> operator op##op(HIP_vector_type<T, n> &a, int) noexcept {                            \
     HIP_vector_type<T, n> old = a;                                                                                     \
-    a op##= HIP_vector_type<T, n>(1);                                                                                  \
+    a op## = HIP_vector_type<T, n>(1);                                                                                 \
     return old;                                                                                                        \
   }
 LUHIP_VECTOR_STEP(+)

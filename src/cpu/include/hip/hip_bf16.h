@@ -7,7 +7,8 @@
  */
 #ifndef LUHIP_BF16_H
 #define LUHIP_BF16_H
-/* clang-format off: one function a line */
+/* One function a line. */
+/* clang-format off */
 #include "../luhip_math.h"
 #include "../luhip_atomics.h"
 #include "../luhip_vector_types.h"
@@ -40,8 +41,10 @@ static inline constexpr double luhip_add_odd(double a, double b) {
   return luhip_bits<double>((lost > 0.0) == (sum > 0.0) ? bits + 1ul : bits - 1ul);
 }
 template <class T> static inline constexpr float luhip_integer_odd(T v) {
-  if constexpr (sizeof(T) < 8) return luhip_round_odd(double(v));
-  else return luhip_round_odd(luhip_add_odd(double(v >> 32) * 4294967296.0, double(unsigned(v))));
+  if constexpr (sizeof(T) < 8)
+    return luhip_round_odd(double(v));
+  else
+    return luhip_round_odd(luhip_add_odd(double(v >> 32) * 4294967296.0, double(unsigned(v))));
 }
 
 struct hip_bfloat16 {
@@ -123,7 +126,9 @@ static inline constexpr bool operator!=(__hip_bfloat162 a, __hip_bfloat162 b) { 
 #define LUHIP_LAZY_BF16(T) template <class L = T, int = 16> static inline
 static inline __hip_bfloat16 __float2bfloat16(float f) { return f; }
 LUHIP_LAZY_BF16(float) __hip_bfloat16 __float2bfloat16_rn(luhip_same<L> f) { return f; }
-LUHIP_LAZY_BF16(float) __hip_bfloat16 __float2bfloat16_rz(luhip_same<L> f) { return __hip_bfloat16_raw{luhip_bf16_truncate(f)}; }
+LUHIP_LAZY_BF16(float) __hip_bfloat16 __float2bfloat16_rz(luhip_same<L> f) {
+  return __hip_bfloat16_raw{luhip_bf16_truncate(f)};
+}
 static inline __hip_bfloat16 __double2bfloat16(double d) { return d; }
 static inline float __bfloat162float(__hip_bfloat16 a) { return a; }
 LUHIP_LAZY_BF16(__hip_bfloat16) unsigned short __bfloat16_as_ushort(luhip_same<L> a) { return a.data; }
@@ -147,7 +152,9 @@ LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat16 __hsub(luhip_same<L> a, luhip_sam
 LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat16 __hmul(luhip_same<L> a, luhip_same<L> b) { return a * b; }
 LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat16 __hdiv(luhip_same<L> a, luhip_same<L> b) { return a / b; }
 LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat16 __hneg(luhip_same<L> a) { return -a; }
-LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat16 __habs(luhip_same<L> a) { return __hip_bfloat16_raw{(unsigned short)(a.data & 0x7fff)}; }
+LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat16 __habs(luhip_same<L> a) {
+  return __hip_bfloat16_raw{(unsigned short)(a.data & 0x7fff)};
+}
 /* The product of two bf16 is exact in double. */
 LUHIP_LAZY_BF16(__hip_bfloat16) __hip_bfloat16 __hfma(luhip_same<L> a, luhip_same<L> b, luhip_same<L> c) {
   return luhip_add_odd(double(float(a)) * double(float(b)), double(float(c)));

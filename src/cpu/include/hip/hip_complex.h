@@ -5,7 +5,8 @@
  */
 #ifndef LUHIP_COMPLEX_H
 #define LUHIP_COMPLEX_H
-/* clang-format off: one function a line */
+/* One function a line. */
+/* clang-format off */
 #include "../luhip_math.h"
 #include "../luhip_vector_types.h"
 

@@ -1,9 +1,9 @@
 /*
  * hip/hip_cooperative_groups.h - thread blocks, tiles of a warp and the threads that happen to run together.
  *
- * Groups are names for what barriers, shuffles and votes do anyway. A tile is a run of lanes of one warp, its operations are
- * warp operations of that width. grid_group tells indices only: a barrier over the whole grid would need all
- * blocks to be resident, so it has no sync(). This header is read where the source includes it, after the
+ * Groups are names for what barriers, shuffles and votes do anyway. A tile is a run of lanes of one warp, its
+ * operations are warp operations of that width. grid_group tells indices only: a barrier over the whole grid would
+ * need all blocks to be resident, so it has no sync(). This header is read where the source includes it, after the
  * user's macros: every name in it that is not part of the interface is a reserved one.
  */
 #if !defined(LUHIP_COOPERATIVE_GROUPS_H) && !defined(LUHIP_CPU_SCAN)
@@ -42,7 +42,9 @@ public:
   static __forceinline__ dim3 dim_threads() { return blockDim; }
   static __forceinline__ void sync() { __syncthreads(); }
 };
-static __forceinline__ thread_block this_thread_block() { return thread_block(); }
+static __forceinline__ thread_block this_thread_block() {
+  return thread_block();
+}
 
 class grid_group {
 public:
@@ -62,7 +64,9 @@ public:
   }
   static __forceinline__ unsigned long long size() { return num_threads(); }
 };
-static __forceinline__ grid_group this_grid() { return grid_group(); }
+static __forceinline__ grid_group this_grid() {
+  return grid_group();
+}
 
 /* Tiles of __n lanes; __n divides the warp. */
 template <unsigned __n, class __parent = void> class thread_block_tile : public thread_group {
@@ -74,9 +78,7 @@ template <unsigned __n, class __parent = void> class thread_block_tile : public 
 public:
   __forceinline__ thread_block_tile() : thread_group(luhip_thread() % __n, __n, __full << __first()) {}
   __forceinline__ unsigned meta_group_rank() const { return luhip_thread() / __n; }
-  __forceinline__ unsigned meta_group_size() const {
-    return (blockDim.x * blockDim.y * blockDim.z + __n - 1) / __n;
-  }
+  __forceinline__ unsigned meta_group_size() const { return (blockDim.x * blockDim.y * blockDim.z + __n - 1) / __n; }
   template <class __t> __forceinline__ __t shfl(__t __v, int __lane) const { return __shfl(__v, __lane, __n); }
   template <class __t> __forceinline__ __t shfl_down(__t __v, unsigned __by) const {
     return __shfl_down(__v, __by, __n);
@@ -131,11 +133,19 @@ public:
   __forceinline__ int any(int __yes) const { return (__ballot(__yes) & __mask) != 0; }
   __forceinline__ int all(int __yes) const { return (__ballot(!__yes) & __mask) == 0; }
 };
-static __forceinline__ coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
+static __forceinline__ coalesced_group coalesced_threads() {
+  return coalesced_group(__activemask());
+}
 
-template <class __group> static __forceinline__ void sync(const __group &__g) { __g.sync(); }
-template <class __group> static __forceinline__ unsigned thread_rank(const __group &__g) { return __g.thread_rank(); }
-template <class __group> static __forceinline__ unsigned group_size(const __group &__g) { return __g.size(); }
+template <class __group> static __forceinline__ void sync(const __group &__g) {
+  __g.sync();
+}
+template <class __group> static __forceinline__ unsigned thread_rank(const __group &__g) {
+  return __g.thread_rank();
+}
+template <class __group> static __forceinline__ unsigned group_size(const __group &__g) {
+  return __g.size();
+}
 
 } // namespace cooperative_groups
 #endif

@@ -6,7 +6,8 @@
  */
 #ifndef LUHIP_FP16_H
 #define LUHIP_FP16_H
-/* clang-format off: one function a line */
+/* One function a line. */
+/* clang-format off */
 #include "../luhip_math.h"
 #include "../luhip_atomics.h"
 #include "../luhip_vector_types.h"
@@ -189,18 +190,24 @@ LUHIP_LAZY(__half2) __half2 __highs2half2(luhip_same<L> a, luhip_same<L> b) { re
 LUHIP_LAZY(__half2) __half2 __lowhigh2highlow(luhip_same<L> a) { return __half2(a.y, a.x); }
 
 /* ---- arithmetic, comparisons, functions ---- */
-LUHIP_LAZY(__half) __half luhip_half_01(luhip_same<L> a) { return a > __half(0) ? (a < __half(1) ? a : __half(1)) : __half(0); }
+LUHIP_LAZY(__half) __half luhip_half_01(luhip_same<L> a) {
+  return a > __half(0) ? (a < __half(1) ? a : __half(1)) : __half(0);
+}
 static inline __half __hadd(__half a, __half b) { return a + b; }
 LUHIP_LAZY(__half) __half __hsub(luhip_same<L> a, luhip_same<L> b) { return a - b; }
 LUHIP_LAZY(__half) __half __hmul(luhip_same<L> a, luhip_same<L> b) { return a * b; }
 LUHIP_LAZY(__half) __half __hdiv(luhip_same<L> a, luhip_same<L> b) { return a / b; }
 static inline __half __hneg(__half a) { return -a; }
 static inline __half __habs(__half a) { return __ushort_as_half(a.__x & 0x7fff); }
-LUHIP_LAZY(__half) __half __hfma(luhip_same<L> a, luhip_same<L> b, luhip_same<L> c) { return _Float16(fma(double(a), double(b), double(c))); }
+LUHIP_LAZY(__half) __half __hfma(luhip_same<L> a, luhip_same<L> b, luhip_same<L> c) {
+  return _Float16(fma(double(a), double(b), double(c)));
+}
 LUHIP_LAZY(__half) __half __hadd_sat(luhip_same<L> a, luhip_same<L> b) { return luhip_half_01(a + b); }
 LUHIP_LAZY(__half) __half __hsub_sat(luhip_same<L> a, luhip_same<L> b) { return luhip_half_01(a - b); }
 LUHIP_LAZY(__half) __half __hmul_sat(luhip_same<L> a, luhip_same<L> b) { return luhip_half_01(a * b); }
-LUHIP_LAZY(__half) __half __hfma_sat(luhip_same<L> a, luhip_same<L> b, luhip_same<L> c) { return luhip_half_01(__hfma(a, b, c)); }
+LUHIP_LAZY(__half) __half __hfma_sat(luhip_same<L> a, luhip_same<L> b, luhip_same<L> c) {
+  return luhip_half_01(__hfma(a, b, c));
+}
 static inline bool __hisnan(__half a) { return a.data != a.data; }
 LUHIP_LAZY(__half) int __hisinf(luhip_same<L> a) { return a.__x == 0x7c00 ? 1 : a.__x == 0xfc00 ? -1 : 0; }
 static inline bool isnan(__half a) { return __hisnan(a); }
@@ -240,8 +247,12 @@ LUHIP_LAZY(__half2) float amd_mixed_dot(luhip_same<L> a, luhip_same<L> b, float 
 /* Ordered comparisons are false, unordered ones (u) true, when an operand is NaN. */
 #define LUHIP_HALF_COMPARE(name, op)                                                                                   \
   LUHIP_LAZY(__half) bool __h##name(luhip_same<L> a, luhip_same<L> b) { return a op b; }                               \
-  LUHIP_LAZY(__half) bool __h##name##u(luhip_same<L> a, luhip_same<L> b) { return __hisnan(a) || __hisnan(b) || a op b; } \
-  LUHIP_LAZY(__half2) __half2 __h##name##2(luhip_same<L> a, luhip_same<L> b) { return __half2(a.x op b.x, a.y op b.y); } \
+  LUHIP_LAZY(__half) bool __h##name##u(luhip_same<L> a, luhip_same<L> b) {                                             \
+    return __hisnan(a) || __hisnan(b) || a op b;                                                                       \
+  }                                                                                                                    \
+  LUHIP_LAZY(__half2) __half2 __h##name##2(luhip_same<L> a, luhip_same<L> b) {                                         \
+    return __half2(a.x op b.x, a.y op b.y);                                                                            \
+  }                                                                                                                    \
   LUHIP_LAZY(__half2) __half2 __h##name##u2(luhip_same<L> a, luhip_same<L> b) {                                        \
     return __half2(__h##name##u(a.x, b.x), __h##name##u(a.y, b.y));                                                    \
   }                                                                                                                    \
@@ -257,8 +268,12 @@ LUHIP_HALF_COMPARE(ge, >=)
 #undef LUHIP_HALF_COMPARE
 LUHIP_LAZY(__half) bool __hne(luhip_same<L> a, luhip_same<L> b) { return a < b || a > b; }
 LUHIP_LAZY(__half) bool __hneu(luhip_same<L> a, luhip_same<L> b) { return a != b; }
-LUHIP_LAZY(__half2) __half2 __hne2(luhip_same<L> a, luhip_same<L> b) { return __half2(__hne(a.x, b.x), __hne(a.y, b.y)); }
-LUHIP_LAZY(__half2) __half2 __hneu2(luhip_same<L> a, luhip_same<L> b) { return __half2(__hneu(a.x, b.x), __hneu(a.y, b.y)); }
+LUHIP_LAZY(__half2) __half2 __hne2(luhip_same<L> a, luhip_same<L> b) {
+  return __half2(__hne(a.x, b.x), __hne(a.y, b.y));
+}
+LUHIP_LAZY(__half2) __half2 __hneu2(luhip_same<L> a, luhip_same<L> b) {
+  return __half2(__hneu(a.x, b.x), __hneu(a.y, b.y));
+}
 LUHIP_LAZY(__half2) bool __hbne2(luhip_same<L> a, luhip_same<L> b) { return __hne(a.x, b.x) && __hne(a.y, b.y); }
 LUHIP_LAZY(__half2) bool __hbneu2(luhip_same<L> a, luhip_same<L> b) { return __hneu(a.x, b.x) && __hneu(a.y, b.y); }
 
