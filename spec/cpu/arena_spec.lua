@@ -26,6 +26,13 @@ end
 describe("the CPU device's memory", function()
   local before
 
+  setup(function()
+    -- What earlier specs left to the collector is given back by who closes a device next.
+    collectgarbage()
+    collectgarbage()
+    require("luhip").open("cpu:0"):close()
+  end)
+
   before_each(function()
     hip.set_device(0)
     hip.device_sync()
@@ -149,6 +156,9 @@ describe("the CPU device's memory", function()
   end)
 
   it("so many blocks that guards cost too many mappings do without", function()
+    if support.sanitizer == "thread" then
+      return -- each mapping takes it milliseconds
+    end
     local blocks = {}
     for i = 1, 21000 do
       blocks[i] = assert(hip.malloc(4))
@@ -246,7 +256,10 @@ describe("LUHIP_CPU_MEMORY", function()
   it("limits the device, and a wrong one is the reason why it cannot be used", function()
     local code = [[
       local luhip = require "luhip"
-      local d = luhip.devices()[1]
+      local d
+      for _, device in ipairs(luhip.devices()) do
+        if device.backend == "cpu" then d = device end
+      end
       print(d.reason or d.memory)
       if not d.reason then
         local dev = luhip.open "cpu"
