@@ -163,6 +163,8 @@ typedef struct luhip_future luhip_future;
 typedef struct luhip_program luhip_program;
 typedef struct luhip_kernel luhip_kernel;
 typedef struct luhip_launcher luhip_launcher;
+typedef struct luhip_profile luhip_profile;
+typedef struct luhip_trace luhip_trace;
 typedef struct luhip_graph luhip_graph;
 
 typedef struct luhip_device_info {
@@ -450,6 +452,44 @@ LUHIP_API luhip_status luhip_launcher_run(luhip_launcher *launcher, luhip_stream
 LUHIP_API void luhip_launcher_release(luhip_launcher *launcher);
 LUHIP_API luhip_kernel *luhip_launcher_kernel(luhip_launcher *launcher); /* borrowed */
 
+/* ---- profiling ----------------------------------------------------------------------------------------------------------- */
+
+/* A window on a stream: what it does from here until the stop. Windows nest and overlap. Starting records an event
+   and waits for nothing. A failed or skipped operation of the device, on any stream, while the window is open makes it
+   worthless: stop and wait return that failure. Refused while the stream is being recorded. */
+LUHIP_API luhip_status luhip_profile_start(luhip_device *device, luhip_stream *stream, luhip_profile **profile, luhip_error **error);
+/* Closes the window. E_FREED when it was stopped or abandoned before. A window that cannot be stopped is dropped. */
+LUHIP_API luhip_status luhip_profile_stop(luhip_profile *profile, luhip_error **error);
+/* Closes an open window without a result; nothing else happens to any other. */
+LUHIP_API void luhip_profile_abandon(luhip_profile *profile);
+/* The duration, from the window's own two events. E_NOT_READY while the window is open. */
+LUHIP_API luhip_status luhip_profile_wait(luhip_profile *profile, const luhip_wait *wait, double *ms, luhip_error **error);
+LUHIP_API luhip_status luhip_profile_ready(luhip_profile *profile, bool *ready, luhip_error **error);
+/* Where the window lies on the host's monotonic clock, once its duration is known. */
+LUHIP_API luhip_status luhip_profile_span(luhip_profile *profile, double *start_ms, double *end_ms, luhip_error **error);
+LUHIP_API luhip_profile *luhip_profile_retain(luhip_profile *profile);
+LUHIP_API void luhip_profile_release(luhip_profile *profile);
+
+/* One operation of a trace. Strings are owned by the trace. */
+typedef struct luhip_trace_record {
+  const char *kind; /* "launch", "write", "read", "copy", "fill", "replay" */
+  const char *name; /* of the kernel; of others the kind */
+  uint64_t stream;  /* luhip_stream_id */
+  uint32_t grid[3], block[3], shared; /* of a launch */
+  size_t bytes;     /* of others */
+  double start_ms;  /* on the host's monotonic clock */
+  double ms;
+} luhip_trace_record;
+
+/* From now on every operation of the device is timed by itself. One trace at a time. */
+LUHIP_API luhip_status luhip_trace_start(luhip_device *device, luhip_trace **trace, luhip_error **error);
+LUHIP_API luhip_status luhip_trace_stop(luhip_trace *trace, luhip_error **error);
+/* Until all traced operations are done. Returns the failure when one failed or was skipped: then there are no records. */
+LUHIP_API luhip_status luhip_trace_wait(luhip_trace *trace, const luhip_wait *wait, luhip_error **error);
+/* After a successful wait, in the order of the calls. */
+LUHIP_API size_t luhip_trace_records(const luhip_trace *trace, const luhip_trace_record **list);
+LUHIP_API luhip_trace *luhip_trace_retain(luhip_trace *trace);
+LUHIP_API void luhip_trace_release(luhip_trace *trace);
 /* ---- capture and replay --------------------------------------------------------------------------------------------------- */
 
 /* A stream's capture goes none, prepared, recording, none. While it is prepared, work runs as ever, and the memory it

@@ -11,6 +11,7 @@
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
+local profile = require "luhip.profile"
 local summary = require "luhip.summary"
 local timing = require "luhip.timing"
 
@@ -68,6 +69,9 @@ end
 
 --- Times a function on the device: `dev:time(fn, options)`; see luhip.timing.
 core.methods.device.time = timing.time
+
+--- Times every operation of a function: `dev:profile(fn)`; see luhip.profile.
+core.methods.device.profile = profile.profile
 
 summary.install(core)
 

@@ -37,6 +37,9 @@ struct lb_state;
   X(FUTURE, future)                                                                                                    \
   X(GRAPH, graph)                                                                                                      \
   X(CAPTURE, capture)                                                                                                  \
+  X(WINDOW, window)                                                                                                    \
+  X(DURATION, duration)                                                                                                \
+  X(TRACE, trace)                                                                                                      \
   X(RESOURCE, resource)                                                                                                \
   X(IMAGE, image)                                                                                                      \
   X(SCOPE, scope)                                                                                                      \
@@ -303,5 +306,9 @@ struct lb_graph *lb_check_graph(lua_State *L, int idx); /* not freed, device ope
 int lb_device_stream(lua_State *L);
 int lb_device_streams(lua_State *L);
 int lb_device_record(lua_State *L);
+
+/* profile.c */
+int lb_device_start_profile(lua_State *L);
+extern const luaL_Reg lb_trace_functions[]; /* core.trace */
 
 #endif

@@ -286,6 +286,7 @@ void lb_open_device(lua_State *L) {
       {"stream", lb_device_stream},
       {"streams", lb_device_streams},
       {"record", lb_device_record},
+      {"start_profile", lb_device_start_profile},
       {"with", lb_device_with},
       {"dry_run", lb_device_dry_run},
       {"sync", device_sync},

@@ -132,12 +132,21 @@ void command_claim(struct command *command, struct failure *failure) {
 void command_failed(struct command *command, struct failure *failure) {
   luhip_device *device = command->device;
   struct inflight *inflight = &device->inflight;
+<<<<<<< HEAD
+  uint64_t sequence = next_sequence();
+  command_claim(command, failure);
+  profiler_failed(&device->profiler, device, sequence, failure);
+  /* A fault of something earlier must not take these bytes from this failure when it is heard of. */
+  if (inflight->head == inflight->tail || !inflight_reserve(device, command->nuses)) return;
+  struct op op = {.sequence = sequence,
+=======
   /* A fault of something earlier must not take these bytes from this failure when it is heard of. Making room can be
      when one is heard of, so it comes before the claim. */
   bool noted = inflight->head < inflight->tail && inflight_reserve(device, command->nuses);
   command_claim(command, failure);
   if (!noted) return;
   struct op op = {.sequence = next_sequence(),
+>>>>>>> 6b7ac96f51dec68d651f1c91c6a1ac6300da822c
                   .position = device->slots[command->slot].tail,
                   .failure = failure,
                   .nuses = command->nuses,
@@ -145,17 +154,35 @@ void command_failed(struct command *command, struct failure *failure) {
   inflight_add(device, &op, command->uses);
 }
 
+<<<<<<< HEAD
+static hip_error_t run_enqueue(struct command *command, hip_error_t (*enqueue)(struct command *command, void *user),
+                               void *user, const char *what) {
+  luhip_device *device = command->device;
+  struct record *record = trace_before(&device->profiler, device, command->slot);
+  hip_error_t rc = enqueue(command, user);
+  if (!record) return rc;
+  const char *kind = command->keep.future ? "read" : what;
+  struct traced traced = {.kind = kind, .name = kind, .bytes = region_bytes(&command->uses[command->nuses - 1].region)};
+  trace_after(device, record, rc == hip_Success, &traced);
+  return rc;
+}
+
+luhip_status command_run(struct command *command, hip_error_t (*enqueue)(struct command *command, void *user), void *user,
+                         const char *what, struct failure *provisional, luhip_error **error) {
+=======
 luhip_status command_run(struct command *command, hip_error_t (*enqueue)(struct command *command, void *user),
                          void *user, const char *what, struct failure *provisional, luhip_error **error) {
+>>>>>>> 6b7ac96f51dec68d651f1c91c6a1ac6300da822c
   struct failure *failure = NULL;
   enum command_state state = command_prepare(command, false, &failure);
   if (state == COMMAND_AGAIN) state = command_prepare(command, true, &failure);
   if (state == COMMAND_READY) {
     uint64_t sequence = next_sequence();
-    hip_error_t rc = enqueue(command, user);
+    hip_error_t rc = run_enqueue(command, enqueue, user, what);
     if (rc != hip_Success) {
       device_poison(command->device, rc);
       failure = fail_with(command, driver_error(rc, LUHIP_E_DRIVER, "%s", what));
+      profiler_failed(&command->device->profiler, command->device, sequence, failure);
     }
     command_done(command, sequence, failure ? failure : provisional);
   } else {
@@ -180,6 +207,10 @@ void command_unhold(struct command *command) {
 
 luhip_status slot_throttle(luhip_device *device, uint32_t index, luhip_error **error) {
   struct slot *slot = &device->slots[index];
+  if (device->profiler.trace) {
+    anchor_refresh(device, 5); /* places of long traces stay exact */
+    if (device_closing(device)) return error_set(error, LUHIP_E_FREED, "device %s was closed", device->info.id);
+  }
   if (slot->tail - slot->passed < BACKLOG) return LUHIP_OK;
   slot_poll(device, index);
   if (slot->tail - slot->passed < BACKLOG) return LUHIP_OK;

@@ -322,6 +322,7 @@ static void give_back(luhip_device *device, bool idle) {
   faults_take(device);
   captures_close(device);
   inflight_close(device);
+  profiler_close(device, idle);
   graphs_close(device, idle);
   arrays_orphan(device);
   allocations_close(device, idle);

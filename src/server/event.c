@@ -12,7 +12,7 @@
 
 /* ---- making and freeing -------------------------------------------------------------------------------------- */
 
-static hip_error_t take_event(luhip_device *device, hip_event_t *event) {
+hip_error_t event_take(luhip_device *device, hip_event_t *event) {
   if (device->nspare_events) {
     *event = device->spare_events[--device->nspare_events];
     return hip_Success;
@@ -20,7 +20,7 @@ static hip_error_t take_event(luhip_device *device, hip_event_t *event) {
   return device->api->hipEventCreateWithFlags(event, hip_EventDefault);
 }
 
-static void give_event(luhip_device *device, hip_event_t event) {
+void event_give(luhip_device *device, hip_event_t event) {
   if (device->nspare_events < SPARE_EVENTS) {
     device->spare_events[device->nspare_events++] = event;
   } else {
@@ -34,10 +34,10 @@ static luhip_status record_locked(luhip_device *device, luhip_stream *stream, lu
   if (!status) status = capture_refuse(device, slot, "record", error);
   if (status) return status;
   hip_event_t event;
-  hip_error_t rc = take_event(device, &event);
+  hip_error_t rc = event_take(device, &event);
   if (rc == hip_Success) {
     rc = device->api->hipEventRecord(event, device->slots[slot].handle);
-    if (rc != hip_Success) give_event(device, event);
+    if (rc != hip_Success) event_give(device, event);
   }
   if (rc != hip_Success) return error_give(error, driver_error(rc, LUHIP_E_DRIVER, "recording an event"));
   *made = (luhip_event){.refs = 1,
@@ -87,7 +87,7 @@ void luhip_event_release(luhip_event *event) {
   if (!device_enter_quietly(device)) return;
   if (event->event) {
     list_remove(event);
-    give_event(device, event->event);
+    event_give(device, event->event);
   }
   device_leave_quietly(device);
   free(event);

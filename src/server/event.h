@@ -15,6 +15,9 @@ struct luhip_event {
   struct luhip_event *next, *previous; /* the device's events */
 };
 
+/* Events with timing, from the device's pool and back to it. */
+hip_error_t event_take(luhip_device *device, hip_event_t *event);
+void event_give(luhip_device *device, hip_event_t event);
 void events_close(luhip_device *device, bool destroy);
 
 #endif

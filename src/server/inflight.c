@@ -219,6 +219,7 @@ static void op_add_failure(struct luhip_device *device, struct op *op, struct fa
 static void replay(struct luhip_device *device, struct op *op, struct failure *failure) {
   if (op_reads_from(device, op, failure)) {
     op_add_failure(device, op, failure);
+    profiler_failed(&device->profiler, device, op->sequence, failure);
     if (op->keep.future) future_taint(op->keep.future, failure);
   }
   op_writes(device, op);
@@ -237,6 +238,7 @@ void inflight_fail(struct luhip_device *device, struct op *first, struct failure
   uint64_t sequence = first->sequence;
   failure_hold(failure);
   op_set_failure(first, failure);
+  profiler_failed(&device->profiler, device, sequence, failure);
   for (uint64_t i = inflight->head; i < inflight->tail; i++) {
     struct op *op = op_at(inflight, i);
     if (op->sequence == sequence) op_writes(device, op);

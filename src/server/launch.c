@@ -268,10 +268,22 @@ static hip_error_t enqueue(const struct launching *l, uint32_t slot, uint64_t se
                                     l->geometry->shared, l->device->slots[slot].handle, params, NULL);
 }
 
+static void trace_launch(const struct launching *l, struct record *record, bool enqueued) {
+  struct traced traced = {.kind = "launch",
+                          .name = luhip_kernel_name(l->kernel),
+                          .kernel = l->kernel,
+                          .grid = l->grid,
+                          .block = l->geometry->block,
+                          .shared = l->geometry->shared};
+  trace_after(l->device, record, enqueued, &traced);
+}
+
 static void run_command(const struct launching *l, struct command *command) {
   uint64_t sequence = next_sequence();
   fill_addresses(l, command);
+  struct record *record = trace_before(&l->device->profiler, l->device, command->slot);
   hip_error_t rc = enqueue(l, command->slot, sequence);
+  if (record) trace_launch(l, record, rc == hip_Success);
   if (rc == hip_Success) {
     command_done(command, sequence, NULL);
     return;

@@ -157,8 +157,13 @@ static luhip_status carry_out(luhip_graph *graph, struct command *command, luhip
   if (graph->stale && graph->exec) graph_build(graph);
   if (command_prepare(command, true, &failure) == COMMAND_READY) {
     uint64_t sequence = next_sequences(graph->nnodes);
+    struct record *record = trace_before(&device->profiler, device, command->slot);
     luhip_error *failed = enqueue(graph, device->slots[command->slot].handle, sequence);
-    if (failed) failure = failure_new(&device->failures, failed);
+    trace_after(device, record, !failed, &(struct traced){.kind = "replay", .name = "replay"});
+    if (failed) {
+      failure = failure_new(&device->failures, failed);
+      profiler_failed(&device->profiler, device, sequence, failure);
+    }
     command_done(command, sequence, failure);
     marks_read(&graph->replays, command->slot, device->slots[command->slot].tail);
   } else {

@@ -12,6 +12,7 @@
  *   command.c    the scope of every operation: claims, memory, order, enqueue, settle
  *   inflight.c   what was enqueued and has not passed: retiring, and replaying a late fault
  *   fault.c      a fault of the device becomes an error that names kernel, buffer and thread
+ *   profiler.c   windows, anchors on the host's clock   trace.c  what each operation took
  *   capture.c    recording a stream's operations    graph.c replay.c  what was recorded, and running it again
  *   buffer.c write.c fill.c copy.c read.c array.c program.c launch.c stream.c event.c server.c: entry points
  *
@@ -29,11 +30,12 @@
 #include "memory/pinned.h"
 #include "server/failure.h"
 #include "server/inflight.h"
+#include "server/profiler.h"
 #include "server/slot.h"
 
 #include <pthread.h>
 
-enum { SPARE_EVENTS = 64 };
+enum { SPARE_EVENTS = 256 };
 enum device_state { DEVICE_OPEN, DEVICE_CLOSING, DEVICE_CLOSED };
 
 /* What is given back to the driver by whoever leaves the device next, after the lock was dropped. */
@@ -81,6 +83,7 @@ struct luhip_device {
   struct luhip_event *events;
   hip_event_t spare_events[SPARE_EVENTS]; /* with timing, for luhip_stream_record */
   unsigned nspare_events;
+  struct profiler profiler;
   struct luhip_array *arrays; /* pinned ones */
   struct trash trash;
 };
