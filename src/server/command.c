@@ -108,6 +108,7 @@ void command_done(struct command *command, uint64_t sequence, struct failure *ca
   uint64_t position = ++device->slots[command->slot].tail;
   struct failure *stale = heard_meanwhile(command);
   if (!carried) carried = stale;
+  if (stale) profiler_failed(&device->profiler, device, sequence, stale);
   mark_reads(command, position);
   mark_writes(command, position, carried);
   struct op op = {.sequence = sequence,
@@ -132,21 +133,14 @@ void command_claim(struct command *command, struct failure *failure) {
 void command_failed(struct command *command, struct failure *failure) {
   luhip_device *device = command->device;
   struct inflight *inflight = &device->inflight;
-<<<<<<< HEAD
-  uint64_t sequence = next_sequence();
-  command_claim(command, failure);
-  profiler_failed(&device->profiler, device, sequence, failure);
-  /* A fault of something earlier must not take these bytes from this failure when it is heard of. */
-  if (inflight->head == inflight->tail || !inflight_reserve(device, command->nuses)) return;
-  struct op op = {.sequence = sequence,
-=======
   /* A fault of something earlier must not take these bytes from this failure when it is heard of. Making room can be
      when one is heard of, so it comes before the claim. */
   bool noted = inflight->head < inflight->tail && inflight_reserve(device, command->nuses);
+  uint64_t sequence = next_sequence();
   command_claim(command, failure);
+  profiler_failed(&device->profiler, device, sequence, failure);
   if (!noted) return;
-  struct op op = {.sequence = next_sequence(),
->>>>>>> 6b7ac96f51dec68d651f1c91c6a1ac6300da822c
+  struct op op = {.sequence = sequence,
                   .position = device->slots[command->slot].tail,
                   .failure = failure,
                   .nuses = command->nuses,
@@ -154,7 +148,6 @@ void command_failed(struct command *command, struct failure *failure) {
   inflight_add(device, &op, command->uses);
 }
 
-<<<<<<< HEAD
 static hip_error_t run_enqueue(struct command *command, hip_error_t (*enqueue)(struct command *command, void *user),
                                void *user, const char *what) {
   luhip_device *device = command->device;
@@ -167,12 +160,8 @@ static hip_error_t run_enqueue(struct command *command, hip_error_t (*enqueue)(s
   return rc;
 }
 
-luhip_status command_run(struct command *command, hip_error_t (*enqueue)(struct command *command, void *user), void *user,
-                         const char *what, struct failure *provisional, luhip_error **error) {
-=======
 luhip_status command_run(struct command *command, hip_error_t (*enqueue)(struct command *command, void *user),
                          void *user, const char *what, struct failure *provisional, luhip_error **error) {
->>>>>>> 6b7ac96f51dec68d651f1c91c6a1ac6300da822c
   struct failure *failure = NULL;
   enum command_state state = command_prepare(command, false, &failure);
   if (state == COMMAND_AGAIN) state = command_prepare(command, true, &failure);
