@@ -11,6 +11,7 @@ usage: luhip script.lua [arguments]    run a script; `arg` and `...` hold its ar
        luhip -e 'code' [arguments]     run code; `luhip` is there
        luhip - [arguments]             run what standard input holds
        luhip devices                   what is here, and why what is here cannot be used
+       luhip compile --arch gfx90a file.hip     code objects, with no device (luhip compile --help)
        luhip --version | --help
 
 LUHIP_DEVICE=cpu|rocm:0|cuda:1 chooses the device that luhip.open() opens.
@@ -18,7 +19,7 @@ LUHIP_SIZE=N sets the size of the examples' problems.
 ]]
 
 -- Commands that a later version has; a script of the name still runs as ./name.
-local LATER = { doctor = true, compile = true, tune = true, bench = true, ["-i"] = true }
+local LATER = { doctor = true, tune = true, bench = true, ["-i"] = true }
 
 local function complain(format, ...)
   io.stderr:write("luhip: ", format:format(...), "\n")
@@ -177,6 +178,8 @@ function cli.run(words)
     return run_code(words, 1)
   elseif first == "--" and words[2] then
     return run_script(words, 2)
+  elseif first == "compile" then
+    return require("luhip.compile_command").run(table.move(words, 2, #words, 1, {}))
   elseif COMMANDS[first] then
     if #words > 1 then
       complain("'%s' takes no arguments", first)

@@ -33,6 +33,25 @@ luhip.devices = core.devices
 -- @raise kind "no_device", with the reason
 luhip.open = core.open
 
+--- Compiles for an architecture that need not be here: `luhip.compile { arch = "gfx90a", source = text }`.
+-- @tparam table options `arch` and `source`, and what dev:compile takes (name, defines, include_dirs, headers, names...)
+-- @treturn image .code (the ELF image as a string), .log (warnings), .kernels (list of { name, lowered, params,
+--   registers, scalar_registers, spills, shared_bytes, local_bytes, ... })
+-- @raise kinds "compile", with diagnostics; "argument" for an architecture that the compiler does not know, with those
+--   it knows; "not_found" where there is no hiprtc
+function luhip.compile(options)
+  if type(options) ~= "table" then
+    errors.raise("type", "luhip.compile takes a table with arch and source, not a %s", type(options))
+  end
+  local rest = {}
+  for key, value in pairs(options) do
+    if key ~= "arch" and key ~= "source" then
+      rest[key] = value
+    end
+  end
+  return core.compile_for(options.arch, options.source, rest)
+end
+
 --- Makes a host array: `luhip.array("f32", 16)`.
 -- @function luhip.array
 -- @tparam string dtype

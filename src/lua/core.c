@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,6 +47,23 @@ static int core_monotime(lua_State *L) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   lua_pushnumber(L, (lua_Number)now.tv_sec + (lua_Number)now.tv_nsec * 1e-9);
+  return 1;
+}
+
+/* core.make_folder(path) -> true, or nil and why: the folder and those above it */
+static int core_make_folder(lua_State *L) {
+  size_t length;
+  const char *path = lb_check_text(L, 1, "path");
+  path = lua_tolstring(L, 1, &length);
+  char *part = lua_newuserdatauv(L, length + 1, 0);
+  for (size_t i = 0; i <= length; i++) {
+    part[i] = path[i];
+    if (i == 0 || (path[i] != '/' && i < length)) continue;
+    part[i] = '\0';
+    if (mkdir(part, 0777) != 0 && errno != EEXIST && i == length) return luaL_fileresult(L, 0, path);
+    part[i] = path[i];
+  }
+  lua_pushboolean(L, 1);
   return 1;
 }
 
@@ -99,6 +117,7 @@ static void push_core(lua_State *L) {
       {"compile_stats", core_compile_stats},
       {"isatty", core_isatty},
       {"monotime", core_monotime},
+      {"make_folder", core_make_folder},
       {NULL, NULL},
   };
   lua_newtable(L);
