@@ -15,7 +15,8 @@
   X(host)                                                                                                              \
   X(kernel)                                                                                                            \
   X(server)                                                                                                            \
-  X(lua)
+  X(lua)                                                                                                               \
+  X(graph)
 
 /* Pushes a new table with the functions of every area. */
 void testing_open(lua_State *L);
