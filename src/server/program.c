@@ -270,7 +270,9 @@ static luhip_status make_global(luhip_program *program, const char *name, hip_de
     free(copy);
     return error_set(error, LUHIP_E_MEMORY, "the host has no memory for a buffer");
   }
-  *global = (struct program_global){copy, allocation, program->globals};
+  global->name = copy;
+  global->allocation = allocation;
+  global->next = program->globals;
   program->globals = global;
   *out = allocation;
   return LUHIP_OK;
