@@ -50,7 +50,7 @@ static int host_handle(lua_State *L) {
 /* host_fault() -> true when the host's handler got a fault of the host. */
 static int host_fault(lua_State *L) {
   int *volatile nowhere = NULL;
-  bool handled = false;
+  volatile bool handled = false;
   if (sigsetjmp(host_jump, 1) == 0)
     *(volatile int *)nowhere = 1;
   else
