@@ -58,8 +58,7 @@ static int test_nodes(lua_State *L) {
   luaL_argcheck(L, room <= MOST, 2, "too many");
   hip_error_t rc = table()->hipGraphGetNodes(pointer(L, 1), room ? nodes : NULL, room ? &room : &count);
   if (rc) return answer(L, rc, NULL);
-  for (size_t i = 0; i < room; i++)
-    found += nodes[i] != NULL;
+  for (size_t i = 0; i < room; i++) found += nodes[i] != NULL;
   lua_pushinteger(L, (lua_Integer)(room ? room : count));
   lua_pushinteger(L, (lua_Integer)found);
   return 2;
@@ -122,13 +121,10 @@ static int graph_counts(lua_State *L) {
   luhip_device *device = lb_check_device(L, 1)->device;
   size_t graphs = 0, captures = 0;
   if (!device_enter_quietly(device)) return luaL_error(L, "the device cannot be entered");
-  for (const luhip_graph *graph = device->graphs; graph; graph = graph->next)
-    graphs++;
-  for (uint32_t slot = 0; slot < SLOTS; slot++)
-    captures += device->captures[slot] != NULL;
+  for (const luhip_graph *graph = device->graphs; graph; graph = graph->next) graphs++;
+  for (uint32_t slot = 0; slot < SLOTS; slot++) captures += device->captures[slot] != NULL;
   size_t recordings = device->recordings, trash = device->trash.ngraphs;
-  for (const struct luhip_program *program = device->trash.programs; program; program = NULL)
-    trash++;
+  for (const struct luhip_program *program = device->trash.programs; program; program = NULL) trash++;
   device_leave(device);
   lua_newtable(L);
   set_count(L, "graphs", graphs);

@@ -1,0 +1,954 @@
+-- Rules F1 to F13: captures and replays.
+
+local luhip = require "luhip"
+local support = require "spec.support"
+local work = require "spec.server.work"
+local testing = require("luhip.core").testing
+
+support.each_device(function(id)
+  describe("captures", function()
+    local dev, k, n
+    before_each(function()
+      dev, n = support.open(id), 64
+      k = work.kernels(dev)
+    end)
+
+    local function add(x, v)
+      k.add:launch(work.over(n), x, n, v)
+    end
+    local function first(x)
+      return x:read(1, 1)[1]
+    end
+    local function refused(fragment, fn)
+      return support.assert_error_kind("capture", fn, fragment)
+    end
+    -- A buffer that carries a failure: of an allocation that no device can have.
+    local function stale()
+      local huge = dev:buffer("u8", 1 << 50)
+      local x = dev:buffer("u8", 4 * n, 0)
+      x:copy(huge:slice(1, 4 * n))
+      assert.is_nil((x:check()))
+      return x:view "f32"
+    end
+    -- A stream that records; what fn does on it; the stream.
+    local function recording(fn)
+      local s = dev:stream()
+      s:prepare_capture()
+      s:begin_capture()
+      if fn then
+        dev:with(s, fn)
+      end
+      return s
+    end
+    -- Both ways in which a graph is replayed, for a graph of what fn does.
+    local function each_kind(fn)
+      for _, kind in ipairs { "driver", "list" } do
+        fn(function(recorded)
+          local g = dev:capture(recorded)
+          if kind == "list" then
+            testing.graph_to_list(g)
+          end
+          if id:match "^cpu" then
+            assert.equal(kind, g.kind)
+          end
+          return g
+        end)
+      end
+    end
+
+    ---- F1 ---------------------------------------------------------------------------------------------------
+
+    it("F1 a stream goes none, prepared, recording, none; other steps are errors that change nothing", function()
+      local s = dev:stream()
+      assert.equal("none", s:capture_state())
+      refused("begin_capture", function()
+        s:begin_capture()
+      end)
+      refused("end_capture", function()
+        s:end_capture()
+      end)
+      assert.equal("none", s:capture_state())
+      s:prepare_capture()
+      assert.equal("prepared", s:capture_state())
+      refused("prepare_capture", function()
+        s:prepare_capture()
+      end)
+      refused("end_capture", function()
+        s:end_capture()
+      end)
+      assert.equal("prepared", s:capture_state())
+      s:begin_capture()
+      assert.equal("recording", s:capture_state())
+      refused("prepare_capture", function()
+        s:prepare_capture()
+      end)
+      refused("begin_capture", function()
+        s:begin_capture()
+      end)
+      assert.equal("recording", s:capture_state())
+      local g = s:end_capture()
+      assert.equal(0, #g)
+      assert.equal("none", s:capture_state())
+      g:replay()
+    end)
+
+    it("F1 cancel unwinds from any state, and the stream is usable again", function()
+      local s, x = dev:stream(), dev:buffer("f32", n, 1)
+      s:cancel_capture()
+      s:prepare_capture()
+      s:cancel_capture()
+      assert.equal("none", s:capture_state())
+      s:prepare_capture()
+      s:begin_capture()
+      dev:with(s, function()
+        add(x, 5)
+      end)
+      s:cancel_capture()
+      assert.equal("none", s:capture_state())
+      dev:with(s, function()
+        add(x, 1)
+      end)
+      assert.equal(2, first(x))
+      assert.same({ graphs = 0, captures = 0, recordings = 0, trash = 0 }, testing.graph_counts(dev))
+    end)
+
+    it("F1 a stream that is freed, or a device that is closed by force, ends its capture", function()
+      local x = dev:buffer("f32", n, 1)
+      local s = recording(function()
+        add(x, 5)
+      end)
+      s:free()
+      assert.equal(0, testing.graph_counts(dev).recordings)
+      recording()
+      collectgarbage()
+      assert.equal(0, testing.graph_counts(dev).recordings)
+      do
+        local other <close> = luhip.open(id == "cpu:0" and "cpu:0/64" or id)
+        local t = other:stream()
+        t:prepare_capture()
+        t:begin_capture()
+      end
+      assert.equal(1, first(x))
+    end)
+
+    ---- F2, F3 -----------------------------------------------------------------------------------------------
+
+    it("F2 a prepared stream runs its work", function()
+      local s, x = dev:stream(), dev:buffer("f32", n, 1)
+      s:prepare_capture()
+      dev:with(s, function()
+        add(x, 1)
+      end)
+      assert.equal(2, first(x))
+      s:cancel_capture()
+    end)
+
+    it("F2 memory of the warm-up serves the recording, also when it was freed in between", function()
+      local s, out = dev:stream(), dev:buffer("f32", 999, 0)
+      local function step()
+        for i = 1, 3 do
+          local temporary = dev:buffer("f32", 999, i)
+          out:copy(temporary)
+          temporary:free()
+        end
+      end
+      s:prepare_capture()
+      dev:with(s, step)
+      s:begin_capture()
+      dev:with(s, step)
+      local g = s:end_capture()
+      assert.equal(6, #g)
+      out:fill(0)
+      g:replay()
+      assert.equal(3, first(out))
+    end)
+
+    it("F3 what the warm-up keeps gets a counterpart for the recording", function()
+      local kept
+      local g = dev:capture(function()
+        kept = dev:buffer("f32", 1234, 7)
+      end)
+      assert.equal(1, #g)
+      g:replay()
+      assert.equal(7, first(kept))
+    end)
+
+    it("F3 the memory of a warm-up goes back to the pool", function()
+      collectgarbage()
+      local before = dev:memory()
+      for _ = 1, 20 do
+        local g = dev:capture(function()
+          local temporary = dev:buffer("f32", 5000, 1)
+          temporary:fill(2)
+        end)
+        g:replay()
+        g:free()
+      end
+      collectgarbage()
+      dev:sync()
+      dev:memory_cleanup()
+      local after = dev:memory()
+      assert.equal(before.in_use, after.in_use)
+      assert.equal(before.buffers, after.buffers)
+      assert.is_true(after.reserved <= before.reserved)
+    end)
+
+    ---- F4 ---------------------------------------------------------------------------------------------------
+
+    it("F4 what cannot be recorded is refused by name, and the recording goes on undamaged", function()
+      local x, grid = dev:buffer("f32", n, 1), dev:buffer("u32", 3, 1)
+      local other = dev:capture(function()
+        add(x, 100)
+      end)
+      x:fill(1)
+      local s = recording(function()
+        add(x, 1)
+      end)
+      dev:with(s, function()
+        refused("read", function()
+          x:read()
+        end)
+        refused("read", function()
+          x:read_async()
+        end)
+        refused("sync", function()
+          s:sync()
+        end)
+        refused("sync", function()
+          dev:sync()
+        end)
+        refused("a grid from a buffer", function()
+          k.add:launch({ grid = grid, block = 64 }, x, n, 1)
+        end)
+        refused("replay", function()
+          other:replay()
+        end)
+        refused("record", function()
+          s:record()
+        end)
+        refused("wait", function()
+          s:wait(dev:stream())
+        end)
+        refused("new device memory", function()
+          dev:buffer("f32", 54321, 1)
+        end)
+        refused("memory_cleanup", function()
+          dev:memory_cleanup()
+        end)
+        refused("close", function()
+          dev:close()
+        end)
+        add(x, 1)
+      end)
+      local g = s:end_capture()
+      assert.equal(2, #g)
+      g:replay()
+      assert.equal(3, first(x))
+    end)
+
+    it("F4 finalisers do not call the driver while a stream records", function()
+      local program = dev:compile(work.source .. "// another one\n", { name = "gone.hip" })
+      local held = { dev:capture(function()
+        dev:buffer("f32", n, 1)
+      end) }
+      local s = recording()
+      program:free()
+      held[1] = nil
+      collectgarbage()
+      if id:match "^cpu" then
+        assert.is_true(testing.graph_counts(dev).trash > 0)
+      end
+      s:end_capture()
+      assert.equal(0, testing.graph_counts(dev).trash)
+    end)
+
+    it("F4 other streams work as ever while one records", function()
+      local x, y = dev:buffer("f32", n, 1), dev:buffer("f32", n, 1)
+      local s = recording(function()
+        add(x, 1)
+      end)
+      add(y, 1)
+      assert.equal(2, first(y))
+      local z = dev:buffer("f32", 4321, 3)
+      assert.equal(3, first(z))
+      local t = dev:stream()
+      dev:with(t, function()
+        add(y, 1)
+        add(x, 5)
+      end)
+      t:sync()
+      assert.equal(3, first(y))
+      local g = s:end_capture()
+      assert.equal(6, first(x))
+      g:replay()
+      assert.equal(7, first(x))
+    end)
+
+    it("F4 another thread's waits do not disturb a recording, nor are they disturbed", function()
+      local x = dev:buffer("f32", n, 0)
+      local s = recording(function()
+        add(x, 1)
+      end)
+      local results = testing.threads(
+        [[
+          local id = ...
+          local dev = require("luhip").open(id)
+          local y = dev:buffer("f32", 8, 3)
+          dev:sync()
+          local e = dev:record()
+          e:wait()
+          assert(y:read()[1] == 3)
+          y = nil
+          collectgarbage()
+          dev:close()
+        ]],
+        3,
+        id
+      )
+      for _, r in ipairs(results) do
+        assert.is_true(r.ok, r.message)
+      end
+      add(x, 100)
+      local g = s:end_capture()
+      assert.equal(1, #g)
+      g:replay()
+      assert.equal(101, first(x))
+    end)
+
+    ---- F5, F7 -----------------------------------------------------------------------------------------------
+
+    it("F5 a skipped operation dooms the window: end refuses and names it, and the stream works on", function()
+      local bad, y = stale(), dev:buffer("f32", n, 1)
+      local s = recording(function()
+        add(y, 1)
+        k.copy:launch(work.over(n), bad, y, n)
+        add(y, 1)
+      end)
+      assert.is_true(y:check()) -- F8: not before the end
+      refused("launch of kernel 'copy'", function()
+        s:end_capture()
+      end)
+      assert.equal("none", s:capture_state())
+      dev:with(s, function()
+        y:fill(4)
+        add(y, 1)
+      end)
+      assert.equal(5, first(y))
+    end)
+
+    it("F5 what the recording itself repairs is not stale", function()
+      local bad, y = stale(), dev:buffer("f32", n, 0)
+      local g = dev:capture(function()
+        bad:slice(1, n // 2):fill(2)
+        bad:slice(n // 2 + 1, n):fill(2)
+        k.copy:launch(work.over(n), bad, y, n)
+      end, { warmup = false })
+      g:replay()
+      assert.equal(2, first(y))
+      assert.is_true(bad:check())
+    end)
+
+    it("F7 a refused end claims what the recorded operations would have written, and no more", function()
+      local bad, x, y, z = stale(), dev:buffer("f32", n, 1), dev:buffer("f32", n, 1), dev:buffer("f32", n, 1)
+      local s = recording(function()
+        x:slice(1, 8):fill(3)
+        k.copy:launch(work.over(n), bad, y, n)
+      end)
+      refused("copy", function()
+        s:end_capture()
+      end)
+      assert.is_true(z:check())
+      assert.is_true(x:slice(9, n):check())
+      support.assert_error_kind("capture", function()
+        x:read()
+      end, "copy")
+      support.assert_error_kind("capture", function()
+        y:read()
+      end, "copy")
+      x:fill(1)
+      assert.equal(1, first(x))
+    end)
+
+    it("F5 a kernel that does not compile in time dooms the window", function()
+      local lazy = dev:kernel('extern "C" __global__ void broken(float *x) { no such thing }', { lazy = true })
+      local x = dev:buffer("f32", n, 1)
+      local s = recording(function()
+        support.assert_error_kind("compile", function()
+          lazy:launch({ grid = 1, block = 1 }, x)
+        end)
+      end)
+      refused("end_capture", function()
+        s:end_capture()
+      end)
+    end)
+
+    ---- F6 ---------------------------------------------------------------------------------------------------
+
+    it("F6 a graph owns its buffers, kernels and host bytes", function()
+      local y = dev:buffer("f32", n, 0)
+      local g
+      do
+        local program = dev:compile(work.source .. "// of the graph\n", { name = "own.hip" })
+        local copy = program:kernel "copy"
+        local x = dev:buffer("f32", n, 1)
+        local host = luhip.array("f32", n)
+        for i = 1, n do
+          host[i] = 5
+        end
+        g = dev:capture(function()
+          x:write(host)
+          copy:launch(work.over(n), x, y, n)
+        end)
+        for i = 1, n do
+          host[i] = 9
+        end
+        x:fill(0)
+        x:free()
+        copy:free()
+        program:free()
+      end
+      collectgarbage()
+      dev:memory_cleanup()
+      for _ = 1, 50 do -- would take the memory if it were free
+        dev:buffer("f32", n, 8)
+      end
+      y:fill(0)
+      g:replay()
+      assert.equal(5, first(y))
+      local live = dev:memory().buffers
+      g:free()
+      collectgarbage()
+      assert.is_true(dev:memory().buffers < live)
+      assert.equal(5, first(y))
+    end)
+
+    it("F6 a pinned array written in a recording may be changed at once", function()
+      local array, x = dev:staging({ 4 * n })[1], dev:buffer("u8", 4 * n, 0)
+      for i = 1, #array do
+        array[i] = 3
+      end
+      local s = recording(function()
+        x:write(array)
+      end)
+      array[1] = 77
+      local g = s:end_capture()
+      array[1] = 78
+      g:replay()
+      assert.equal(3, x:read()[1])
+    end)
+
+    it("F6 lists its nodes", function()
+      local x, y = dev:buffer("f32", n, 1), dev:buffer("f32", n, 1)
+      local g = dev:capture(function()
+        x:write(luhip.array("f32", n))
+        x:fill(1.5)
+        y:copy(x)
+        k.add:launch({ grid = { 2, 3 }, block = 32 }, y, 0, 2.5)
+        add(y:slice(1, 4), 1)
+      end)
+      local nodes = g:nodes()
+      assert.equal(5, #g)
+      assert.same({ "write", "fill", "copy", "kernel", "kernel" }, {
+        nodes[1].kind,
+        nodes[2].kind,
+        nodes[3].kind,
+        nodes[4].kind,
+        nodes[5].kind,
+      })
+      assert.equal(4 * n, nodes[1].bytes)
+      assert.same({
+        kind = "kernel",
+        kernel = "add",
+        launch = 1,
+        grid = { 2, 3, 1 },
+        block = { 32, 1, 1 },
+        shared = 0,
+        args = { "f32[64]", 0, 2.5 },
+      }, nodes[4])
+      assert.equal(2, nodes[5].launch)
+      assert.equal("f32[4]", nodes[5].args[1])
+      local dot = g:dot()
+      assert.truthy(dot:find("digraph", 1, true))
+      assert.truthy(dot:find("n4 -> n5", 1, true))
+      assert.truthy(dot:find("add", 1, true))
+      assert.truthy(tostring(g):find("5 operations", 1, true))
+    end)
+
+    ---- F8 ---------------------------------------------------------------------------------------------------
+
+    it("F8 recorded work does not run, claims nothing, releases nothing, and waits for nobody", function()
+      local x, bad = dev:buffer("f32", n, 1), stale()
+      local gate = work.gate(dev, k)
+      local t = dev:stream()
+      dev:with(t, function()
+        gate:close(x)
+      end)
+      local s = recording(function()
+        add(x, 1) -- behind the gate if it ran
+        bad:fill(2)
+      end)
+      assert.is_true(s:query())
+      assert.is_nil((bad:check()))
+      local g = s:end_capture()
+      assert.is_nil((bad:check()))
+      gate:open()
+      assert.equal(1, first(x))
+      g:replay()
+      assert.equal(2, first(x))
+      assert.is_true(bad:check())
+    end)
+
+    ---- F9 ---------------------------------------------------------------------------------------------------
+
+    it("F9 a replay comes after others' use of what it reads and writes, and before what comes later", function()
+      each_kind(function(capture)
+        local x, y = dev:buffer("f32", n, 1), dev:buffer("f32", n, 0)
+        local g = capture(function()
+          k.copy:launch(work.over(n), x, y, n)
+        end)
+        local gate, s, t = work.gate(dev, k), dev:stream(), dev:stream()
+        dev:with(s, function()
+          gate:close(x)
+          x:fill(3)
+        end)
+        g:replay(t)
+        assert.is_false(t:query())
+        local z = dev:buffer("f32", n)
+        z:copy(y)
+        gate:open()
+        assert.equal(3, first(z))
+      end)
+    end)
+
+    it("F9 a stale input skips the replay, as it does a launch", function()
+      each_kind(function(capture)
+        local x, y, z = dev:buffer("f32", n, 1), dev:buffer("f32", n, 1), dev:buffer("f32", n, 1)
+        local g = capture(function()
+          k.copy:launch(work.over(n), x, y, n)
+          z:fill(2)
+        end)
+        y:fill(1)
+        z:fill(1)
+        x:copy(stale())
+        g:replay() -- raises nothing
+        local e = support.assert_error_kind("oom", function()
+          y:read()
+        end, "skipped", "'x'")
+        assert.equal(1, #e.failures)
+        assert.is_nil((z:check()))
+        x:fill(6)
+        g:replay()
+        assert.equal(6, first(y))
+        assert.equal(2, first(z))
+      end)
+    end)
+
+    it("F9 what a graph writes before it reads is no input", function()
+      each_kind(function(capture)
+        local x, y = dev:buffer("f32", n, 1), dev:buffer("f32", n, 1)
+        local g = capture(function()
+          k.set:launch(work.over(n), x, n, 4)
+          k.copy:launch(work.over(n), x, y, n)
+        end)
+        x:copy(stale())
+        g:replay()
+        assert.equal(4, first(y))
+        assert.is_true(x:check())
+      end)
+    end)
+
+    it("F9 a fault of a node claims what the graph writes and names the kernel and the argument", function()
+      if not id:match "^cpu" then
+        return
+      end
+      each_kind(function(capture)
+        local x, y, z = dev:buffer("f32", n, 1), dev:buffer("f32", n, 1), dev:buffer("f32", n, 1)
+        local by = dev:buffer("f32", n, 1)
+        local g = capture(function()
+          y:fill(3)
+          k.add:launch(work.over(n), by, n, 1)
+          k.wild:launch({ grid = 1, block = 1 }, x, 0, 0)
+        end)
+        g:update(2, x, 1, 1 << 40)
+        z:fill(1)
+        g:replay()
+        local e = support.assert_error_kind("fault", function()
+          x:read()
+        end, "wild")
+        assert.truthy(tostring(e):find("kernel 'wild'", 1, true))
+        support.assert_error_kind("fault", function()
+          y:read()
+        end, "wild")
+        assert.is_nil((by:check()))
+        assert.equal(1, first(z))
+        by:fill(0)
+        x:fill(0)
+        g:update(2, x, 0, 0)
+        g:replay()
+        assert.equal(3, first(y))
+      end)
+    end)
+
+    it("F9 on any stream, in order with launches before and after it", function()
+      each_kind(function(capture)
+        local x, s = dev:buffer("f32", n, 0), dev:stream()
+        local g = capture(function()
+          add(x, 1)
+        end)
+        x:fill(0)
+        for _ = 1, 100 do
+          g:replay()
+          g:replay(s)
+          dev:with(s, function()
+            add(x, 1)
+            g:replay()
+          end)
+        end
+        assert.equal(400, first(x))
+      end)
+    end)
+
+    ---- F10 --------------------------------------------------------------------------------------------------
+
+    it("F10 freeing waits for the replays, twice is nothing, and a freed graph is an error", function()
+      each_kind(function(capture)
+        local x = dev:buffer("f32", n, 0)
+        local g = capture(function()
+          add(x, 1)
+        end)
+        x:fill(0)
+        for _ = 1, 10 do
+          g:replay()
+        end
+        g:free()
+        assert.is_true(dev:stream():query())
+        g:free()
+        for _, fn in ipairs {
+          function()
+            g:replay()
+          end,
+          function()
+            g:update(1, x, n, 1)
+          end,
+          function()
+            g:nodes()
+          end,
+          function()
+            return g.kind
+          end,
+        } do
+          support.assert_error_kind("freed", fn)
+        end
+        assert.equal(10, first(x))
+        assert.equal("luhip.graph (freed)", tostring(g))
+      end)
+    end)
+
+    it("F10 collecting a graph does not wait, and its replays run to their end", function()
+      each_kind(function(capture)
+        local x, gate, s = dev:buffer("f32", n, 0), work.gate(dev, k), dev:stream()
+        local g = capture(function()
+          add(x, 1)
+        end)
+        x:fill(0)
+        dev:with(s, function()
+          gate:close()
+          g:replay()
+        end)
+        g = nil -- luacheck: ignore
+        collectgarbage()
+        assert.is_false(s:query())
+        gate:open()
+        assert.equal(1, first(x))
+      end)
+      dev:sync()
+      dev:flush()
+      assert.equal(0, testing.graph_counts(dev).graphs)
+    end)
+
+    it("F10 a graph outlives its device as a husk", function()
+      local x = dev:buffer("f32", n, 0)
+      local g = dev:capture(function()
+        add(x, 1)
+      end)
+      g:replay()
+      dev:close()
+      support.assert_error_kind("freed", function()
+        g:replay()
+      end)
+      g:free()
+    end)
+
+    ---- F11 --------------------------------------------------------------------------------------------------
+
+    it("F11 arguments are changed between replays, with the checks of a launch", function()
+      each_kind(function(capture)
+        local x, y = dev:buffer("f32", n, 0), dev:buffer("f32", n, 0)
+        local g = capture(function()
+          x:fill(0)
+          add(x, 1)
+          add(x, 2)
+        end)
+        g:update(2, x, n, 10)
+        g:replay()
+        assert.equal(11, first(x))
+        g:update(1, y, n, 5)
+        y:fill(1)
+        g:replay()
+        assert.equal(10, first(x))
+        assert.equal(6, first(y))
+        support.assert_error_kind("range", function()
+          g:update(3, x, n, 1)
+        end, "launch 3")
+        support.assert_error_kind("range", function()
+          g:update(0, x, n, 1)
+        end)
+        support.assert_error_kind("argument", function()
+          g:update(1, x, n)
+        end, "add")
+        support.assert_error_kind("type", function()
+          g:update(1, dev:buffer("i32", n, 0), n, 1)
+        end, "'x'")
+        support.assert_error_kind("type", function()
+          g:update(1, x, 1.5, 1)
+        end, "'n'")
+        local freed = dev:buffer("f32", n, 0)
+        freed:free()
+        support.assert_error_kind("freed", function()
+          g:update(1, freed, n, 1)
+        end, "'x'")
+        g:replay() -- as before the refused ones
+        assert.equal(10, first(x))
+        assert.equal(11, first(y))
+      end)
+    end)
+
+    it("F11 the graph owns what it was updated with, and what it had is let go", function()
+      each_kind(function(capture)
+        local x = dev:buffer("f32", n, 1)
+        local g = capture(function()
+          add(x, 1)
+        end)
+        do
+          local y = dev:buffer("f32", n, 1)
+          g:update(1, y, n, 1)
+        end
+        x:free()
+        collectgarbage()
+        for _ = 1, 10 do
+          g:replay()
+        end
+        -- a stale input is one of the new arguments
+        local z = stale()
+        g:update(1, z, n, 1)
+        g:replay()
+        assert.is_nil((z:check()))
+        g:free()
+      end)
+    end)
+
+    it("F11 nothing leaks over thousands of updates", function()
+      each_kind(function(capture)
+        local x, y = dev:buffer("f32", n, 0), dev:buffer("f32", n, 0)
+        local g = capture(function()
+          for _ = 1, 32 do
+            add(x, 1)
+          end
+        end)
+        local function updates(count)
+          for i = 1, count do
+            g:update(i % 32 + 1, i % 2 == 0 and x or y, n, i % 7)
+            if i % 10 == 0 then
+              g:replay()
+            end
+          end
+          dev:sync()
+          dev:flush()
+          collectgarbage()
+        end
+        updates(200)
+        local memory, counts, server = dev:memory(), testing.graph_counts(dev), testing.server_counts(dev)
+        updates(2000)
+        local after = dev:memory()
+        for _, name in ipairs { "buffers", "in_use", "reserved" } do
+          assert.equal(memory[name], after[name], name)
+        end
+        assert.same(memory.pinned, after.pinned)
+        assert.same(counts, testing.graph_counts(dev))
+        assert.equal(server.allocations, testing.server_counts(dev).allocations)
+        assert.equal(server.failures, testing.server_counts(dev).failures)
+        g:free()
+      end)
+    end)
+
+    ---- F12 --------------------------------------------------------------------------------------------------
+
+    it("F12 a graph says how it is replayed, and both ways do the same", function()
+      local results = {}
+      each_kind(function(capture)
+        local m = dev:pitched("f32", { 5, 7 })
+        local x, y = dev:buffer("f64", 100, 0), dev:buffer("c128", 10)
+        local g = capture(function()
+          m:fill(2)
+          m:columns(2, 4):fill(3)
+          x:fill(0.1)
+          y:fill { 1, 2 }
+          x:slice(1, 3):write { 7, 8, 9 }
+          x:slice(50, 52):copy(x:slice(1, 3))
+          m:row(2):write { 1, 2, 3, 4, 5, 6, 7 }
+        end)
+        m:fill(0)
+        x:fill(0)
+        y:fill { 0, 0 }
+        g:replay()
+        table.insert(results, { m:totable(), x:totable(), y:totable() })
+      end)
+      assert.same({ 2, 3, 3, 3, 2, 2, 2 }, results[1][1][1])
+      assert.same({ 1, 2, 3, 4, 5, 6, 7 }, results[1][1][2])
+      assert.equal(9, results[1][2][52])
+      assert.equal(0.1, results[1][2][100])
+      assert.same({ 1, 2 }, results[1][3][10])
+      assert.same(results[1], results[2])
+    end)
+
+    ---- F13 --------------------------------------------------------------------------------------------------
+
+    it("F13 capture(fn) runs fn once for real, and records it; without a warm-up it only records", function()
+      local x, calls = dev:buffer("f32", n, 0), 0
+      local function fn()
+        calls = calls + 1
+        add(x, 1)
+      end
+      local g = dev:capture(fn)
+      assert.equal(2, calls)
+      assert.equal(1, first(x))
+      g:replay()
+      assert.equal(2, first(x))
+      g = dev:capture(fn, { warmup = false })
+      assert.equal(3, calls)
+      assert.equal(2, first(x))
+      g:replay()
+      assert.equal(3, first(x))
+      assert.equal("none", dev:stream():capture_state())
+    end)
+
+    it("F13 an error inside cancels the capture and is the one that comes out", function()
+      local s, x = dev:stream(), dev:buffer("f32", n, 1)
+      for _, at in ipairs { 1, 2 } do
+        local calls, thrown = 0, {}
+        local ok, e = pcall(dev.capture, dev, function()
+          calls = calls + 1
+          add(x, 1)
+          if calls == at then
+            error(thrown)
+          end
+        end, { stream = s })
+        assert.is_false(ok)
+        assert.equal(thrown, e)
+        assert.equal("none", s:capture_state())
+      end
+      assert.equal(3, first(x)) -- the warm-ups alone
+      local e = support.assert_error_kind("capture", function()
+        dev:capture(function()
+          x:read()
+        end, { warmup = false })
+      end, "read")
+      assert.is_true(luhip.is_error(e))
+      assert.equal(0, testing.graph_counts(dev).captures)
+      support.assert_error_kind("type", function()
+        dev:capture(1)
+      end)
+      support.assert_error_kind("argument", function()
+        dev:capture(function() end, { strem = s })
+      end, "strem")
+    end)
+
+    it("F13 a coroutine that is closed inside fn ends the capture", function()
+      local s = dev:stream()
+      local co = coroutine.create(function()
+        dev:capture(function()
+          coroutine.yield()
+        end, { stream = s })
+      end)
+      assert(coroutine.resume(co))
+      assert.equal("prepared", s:capture_state())
+      assert(coroutine.resume(co))
+      assert.equal("recording", s:capture_state())
+      assert(coroutine.close(co))
+      assert.equal("none", s:capture_state())
+    end)
+
+    it("F13 the captured stream is the current one inside fn", function()
+      local s, x = dev:stream(), dev:buffer("f32", n, 0)
+      local g = dev:capture(function()
+        add(x, 1)
+      end, { stream = s })
+      assert.equal(1, #g)
+      dev:with(s, function()
+        assert.equal(1, #dev:capture(function()
+          assert.equal("recording", s:capture_state() == "prepared" and "recording" or s:capture_state())
+          add(x, 1)
+        end))
+      end)
+    end)
+
+    it("F13 captures on different streams are open at once", function()
+      local s, t = dev:stream(), dev:stream()
+      local x, y = dev:buffer("f32", n, 0), dev:buffer("f32", n, 0)
+      for _, stream in ipairs { s, t } do
+        stream:prepare_capture()
+      end
+      s:begin_capture()
+      t:begin_capture()
+      for i = 1, 4 do
+        dev:with(i % 2 == 0 and s or t, function()
+          add(i % 2 == 0 and x or y, i)
+        end)
+      end
+      local g, h = s:end_capture(), t:end_capture()
+      assert.same({ 2, 2 }, { #g, #h })
+      g:replay()
+      h:replay()
+      assert.same({ 6, 4 }, { first(x), first(y) })
+    end)
+
+    ---- known cases ------------------------------------------------------------------------------------------
+
+    it("a kernel that was never launched before is in the graph", function()
+      local fresh = dev:kernel(work.source .. "// never launched\n", "accumulate", { lazy = true })
+      local x, y = dev:buffer("f32", n, 2), dev:buffer("f32", n, 1)
+      local g = dev:capture(function()
+        fresh:launch(work.over(n), x, y, n)
+      end, { warmup = false })
+      assert.equal(1, #g)
+      g:replay()
+      assert.equal(3, first(y))
+    end)
+
+    it("a thousand captures, replayed and freed, leave nothing", function()
+      local x = dev:buffer("f32", n, 0)
+      local function cycles(count)
+        for _ = 1, count do
+          local g = dev:capture(function()
+            local t = dev:buffer("f32", n, 1)
+            k.accumulate:launch(work.over(n), t, x, n)
+            t:free()
+          end, { warmup = count == 20 })
+          g:replay()
+          g:free()
+        end
+        dev:sync()
+        collectgarbage()
+      end
+      cycles(20)
+      local before, counts = dev:memory(), testing.server_counts(dev)
+      cycles(1000)
+      local after = dev:memory()
+      assert.equal(before.reserved, after.reserved)
+      assert.equal(before.buffers, after.buffers)
+      assert.equal(counts.allocations, testing.server_counts(dev).allocations)
+      assert.equal(0, testing.graph_counts(dev).graphs)
+      assert.equal(1040, first(x))
+    end)
+  end)
+end)
