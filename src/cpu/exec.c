@@ -163,7 +163,10 @@ static void set_up(struct worker *worker, struct fiber_launch *launch) {
   block->warp_shift = ask->warp == 64 ? 6 : 5;
   block->lane_mask = ask->warp == 64 ? 63 : 31;
   block->irregular = ask->checked ? LUHIP_CPU_CHECKED : 0;
+  block->fibers_used = 0; /* not so after a fork in the middle of a launch */
+  block->current = NULL;
   worker->tracing = ask->checked;
+  worker->replaying = false;
   worker->launch = launch;
   worker->run = ask->checked ? ask->kernel->trace : ask->kernel->run;
   worker->args = ask->args;
