@@ -7,7 +7,9 @@
 local cli = {}
 
 local USAGE = [[
-usage: luhip script.lua [arguments]    run a script; `arg` and `...` hold its arguments, as under lua
+usage: luhip                           read chunks and print their values; `luhip` is there
+       luhip script.lua [arguments]    run a script; `arg` and `...` hold its arguments, as under lua
+       luhip -i script.lua [arguments] run it, then read chunks
        luhip -e 'code' [arguments]     run code; `luhip` is there
        luhip - [arguments]             run what standard input holds
        luhip devices                   what is here, and why what is here cannot be used
@@ -19,7 +21,7 @@ LUHIP_SIZE=N sets the size of the examples' problems.
 ]]
 
 -- Commands that a later version has; a script of the name still runs as ./name.
-local LATER = { doctor = true, tune = true, bench = true, ["-i"] = true }
+local LATER = { doctor = true, tune = true, bench = true }
 
 local function complain(format, ...)
   io.stderr:write("luhip: ", format:format(...), "\n")
@@ -95,6 +97,15 @@ local function run_code(words, at)
   _G.luhip = require "luhip"
   local chunk, message = load(code, "=(command line)")
   return run_chunk(chunk, message, arguments)
+end
+
+-- ---- the prompt ------------------------------------------------------------------------------------------------
+
+-- After a script, if there is one: its globals are there, and its failure is the exit code.
+local function run_prompt(words, at)
+  local code = words[at] and run_script(words, at) or 0
+  _G.luhip = _G.luhip or require "luhip"
+  return math.max(code, require("luhip.repl").run())
 end
 
 -- ---- devices ---------------------------------------------------------------------------------------------------
@@ -173,7 +184,9 @@ local COMMANDS = {
 function cli.run(words)
   local first = words[1]
   if not first then
-    return run_help()
+    return run_prompt(words, 1)
+  elseif first == "-i" then
+    return run_prompt(words, 2)
   elseif first == "-e" then
     return run_code(words, 1)
   elseif first == "--" and words[2] then

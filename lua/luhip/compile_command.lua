@@ -152,7 +152,13 @@ function command.outputs(o)
       local values = { a = arch:gsub("[^%w+-]", "_"), n = base_name(file), ["%"] = "%" }
       local output = pattern:gsub("%%(.)", values)
       if taken[output] then
-        usage_error("%s for %s and %s would both be written to %s; put %%a and %%n into -o", file, arch, taken[output], output)
+        usage_error(
+          "%s for %s and %s would both be written to %s; put %%a and %%n into -o",
+          file,
+          arch,
+          taken[output],
+          output
+        )
       end
       taken[output] = file .. " for " .. arch
       jobs[#jobs + 1] = { file = file, arch = arch, output = output }

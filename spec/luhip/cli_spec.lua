@@ -73,12 +73,11 @@ describe("the command", function()
     assert.equal("closed\n", r.stdout)
   end)
 
-  it("prints its version and its help, the latter also for nothing", function()
+  it("prints its version and its help", function()
     assert.equal("luhip 0.1.0\n", luhip({ "--version" }).stdout)
     local help = luhip { "--help" }
     assert.equal(0, help.code)
     assert.truthy(help.stdout:find("usage: luhip", 1, true))
-    assert.equal(help.stdout, luhip({}).stdout)
   end)
 
   it("lists the devices", function()
@@ -93,7 +92,7 @@ describe("the command", function()
     local r = luhip { "--wat" }
     assert.equal(2, r.code)
     assert.truthy(r.stderr:find("'--wat'", 1, true))
-    for _, word in ipairs { "-i", "doctor", "tune" } do
+    for _, word in ipairs { "doctor", "tune" } do
       r = luhip { word }
       assert.equal(2, r.code)
       assert.truthy(r.stderr:find("not available in this version", 1, true), r.stderr)

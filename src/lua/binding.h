@@ -263,7 +263,8 @@ void lb_compile_options(lua_State *L, int idx, const char *name, luhip_compile_o
 
 /* program.c and kernel.c */
 int lb_device_compile(lua_State *L);
-int lb_compile_for(lua_State *L); /* image.c: core.compile_for */
+int lb_compile_for(lua_State *L);   /* image.c: core.compile_for */
+int lb_interruptible(lua_State *L); /* interrupt.c: core.interruptible */
 /* Pushes { {name=, type=, kind=, bytes=}, ... }; something keeps the list while Lua allocates. */
 void lb_push_params(lua_State *L, const luhip_param *list, size_t n);
 int lb_device_kernel(lua_State *L);

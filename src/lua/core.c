@@ -114,6 +114,7 @@ static void push_core(lua_State *L) {
       {"is_error", lb_is_error},
       {"error", lb_make_error},
       {"compile_for", lb_compile_for},
+      {"interruptible", lb_interruptible},
       {"compile_stats", core_compile_stats},
       {"isatty", core_isatty},
       {"monotime", core_monotime},
