@@ -101,13 +101,13 @@ FIBER_INLINE void context_switch(struct luhip_cpu_context *from, struct luhip_cp
 #define CPU_CONTEXT_SLOW
 #include <ucontext.h>
 
-static void context_begin(unsigned entry_high, unsigned entry_low, unsigned high, unsigned low) {
+__attribute__((unused)) static void context_begin(unsigned entry_high, unsigned entry_low, unsigned high, unsigned low) {
   uintptr_t entry = (uintptr_t)((uint64_t)entry_high << 32 | entry_low);
   ((void (*)(struct luhip_cpu_context *))entry)((void *)(uintptr_t)((uint64_t)high << 32 | low));
 }
 
-FIBER_INLINE void context_make(struct luhip_cpu_context *context, void *top,
-                               void (*entry)(struct luhip_cpu_context *)) {
+__attribute__((unused)) static void context_make(struct luhip_cpu_context *context, void *top,
+                                                 void (*entry)(struct luhip_cpu_context *)) {
   ucontext_t *machine = (ucontext_t *)(void *)((char *)top - (sizeof *machine + 63) / 64 * 64);
   getcontext(machine);
   machine->uc_stack.ss_size = 32 * 1024;
