@@ -70,6 +70,30 @@ row("the same through kernel:launch", 1e9 * cost(51, 100, function()
   axpy:launch({ grid = 1, block = 256 }, 2.0, x, y, 256)
 end, sync), "ns")
 
+---- Replays --------------------------------------------------------------------------------------------------
+
+-- What a graph of n empty kernels adds to a graph of one, per node: neither the call nor the wait is in it. The
+-- kernel itself is in it.
+local run_empty = empty:bind { grid = 1, block = 1 }
+local function replay_of(n)
+  local graph = dev:capture(function()
+    for _ = 1, n do
+      run_empty()
+    end
+  end)
+  local seconds = cost(51, 1, function()
+    graph:replay()
+    dev:sync()
+  end)
+  graph:free()
+  return seconds
+end
+local one_node = replay_of(1)
+row("replay of a graph of 1 empty kernel and wait", 1e6 * one_node, "us")
+for _, n in ipairs { 10, 100, 1000 } do
+  row(("each further node of a graph of %d"):format(n), 1e6 * (replay_of(n) - one_node) / (n - 1), "us", 0.5)
+end
+
 ---- Barriers -------------------------------------------------------------------------------------------------
 
 local barriers = dev:kernel [[

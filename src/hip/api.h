@@ -129,7 +129,8 @@ struct hip_fault {
   REQUIRED(hipModuleLaunchKernel, (hip_function_t function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, hip_stream_t stream, void **params, void **extra)) /* enqueues; params copied before return; limits checked: hip_ErrorInvalidConfiguration */ \
   REQUIRED(hipFuncGetAttribute, (int *value, hip_func_attribute_t attribute, hip_function_t function)) \
   REQUIRED(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, (int *blocks, hip_function_t function, int block, size_t shared)) \
-  /* Graphs: all of them, but for hipGraphUpload, or none. */ \
+  /* Graphs: all of them, but for hipGraphUpload, or none. None where the runtime does not capture launches of modules: \
+     there they would run at once. */ \
   OPTIONAL(hipStreamBeginCapture, (hip_stream_t stream, hip_stream_capture_mode_t mode))       /* work enqueued from now on is noted and does not run */ \
   OPTIONAL(hipStreamEndCapture, (hip_stream_t stream, hip_graph_t *graph))                     /* hip_ErrorStreamCaptureInvalidated: something could not be captured; the stream works on */ \
   OPTIONAL(hipStreamIsCapturing, (hip_stream_t stream, hip_stream_capture_status_t *status)) \

@@ -1,6 +1,7 @@
 /*
  * driver.c - the driver's errors in our words, and devices that did not survive one.
  */
+#include "server/graph.h"
 #include "server/program.h"
 #include "server/server.h"
 
@@ -47,12 +48,22 @@ static bool sticky(hip_error_t rc) {
   }
 }
 
+static const char *first_kernel(const luhip_graph *graph) {
+  for (uint32_t i = 0; i < graph->nnodes; i++) {
+    if (graph->nodes[i].kind == LUHIP_NODE_KERNEL) return luhip_kernel_name(graph->nodes[i].launch.kernel);
+  }
+  return NULL;
+}
+
 /* The oldest launch in flight is the first that can be to blame. */
 static const char *suspect(luhip_device *device) {
   struct inflight *inflight = &device->inflight;
   for (uint64_t i = inflight->head; i < inflight->tail; i++) {
     const struct op *op = &inflight->ops[i & inflight->mask];
-    if (op->keep.kernel && !op->failure) return luhip_kernel_name(op->keep.kernel);
+    if (op->failure) continue;
+    if (op->keep.kernel) return luhip_kernel_name(op->keep.kernel);
+    const char *kernel = op->keep.graph ? first_kernel(op->keep.graph) : NULL;
+    if (kernel) return kernel;
   }
   return NULL;
 }
