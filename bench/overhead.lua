@@ -70,6 +70,22 @@ row("the same through kernel:launch", 1e9 * cost(51, 100, function()
   axpy:launch({ grid = 1, block = 256 }, 2.0, x, y, 256)
 end, sync), "ns")
 
+-- Two events around each launch, and their times read.
+local plain = cost(101, 100, function()
+  bound(2.0, x, y, 256)
+end, sync)
+local profiled
+dev:profile(function()
+  profiled = cost(101, 100, function()
+    bound(2.0, x, y, 256)
+  end, sync)
+end)
+row("profiled launch, on top of a plain one", 1e6 * (profiled - plain), "us", 1)
+local window = cost(101, 100, function()
+  dev:start_profile():stop():free()
+end, sync)
+row("a window started and stopped", 1e6 * window, "us")
+
 ---- Replays --------------------------------------------------------------------------------------------------
 
 -- What a graph of n empty kernels adds to a graph of one, per node: neither the call nor the wait is in it. The

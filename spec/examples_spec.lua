@@ -5,6 +5,7 @@ local support = require "spec.support"
 local EXAMPLES = {
   { name = "saxpy", size = 1000, last = "^saxpy: ok$" },
   { name = "reduction", size = 3000, last = "^reduction: ok$" },
+  { name = "profile", size = 3000, last = "^profile: ok$" },
   { name = "histogram", size = 3000, last = "^histogram: ok$" },
   { name = "mandelbrot", size = 24, last = "^mandelbrot: ok, the picture is (%S+)$" },
 }

@@ -61,7 +61,7 @@ local function summarise(trace, count)
 end
 
 --- The table that print shows, costliest first.
--- @treturn {table,...} { kind, name, calls, total, mean, min, max, share }: times in ms, share of all times within 0..1;
+-- @treturn {table,...} { kind, name, calls, total, mean, min, max, share }: times in ms, share of all times, 0 to 1;
 --   kind is "launch", "write", "read", "copy", "fill" or "replay"
 function methods:rows()
   local rows = {}

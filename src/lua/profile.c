@@ -257,15 +257,18 @@ void lb_open_window(lua_State *L) {
 }
 
 void lb_open_duration(lua_State *L) {
-  static const luaL_Reg methods[] = {
-      {"wait", duration_wait}, {"ready", duration_ready}, {"span", duration_span}, {"free", duration_free}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"wait", duration_wait},
+                                     {"ready", duration_ready},
+                                     {"span", duration_span},
+                                     {"free", duration_free},
+                                     {NULL, NULL}};
   static const luaL_Reg meta[] = {
       {"__tostring", duration_tostring}, {"__close", duration_free}, {"__gc", duration_free}, {NULL, NULL}};
   lb_class_register(L, LB_DURATION, &(struct lb_class_functions){methods, NULL, meta});
 }
 
 void lb_open_trace(lua_State *L) {
-  static const luaL_Reg methods[] = {{"stop", trace_stop},     {"wait", trace_wait}, {"record", trace_record},
+  static const luaL_Reg methods[] = {{"stop", trace_stop},       {"wait", trace_wait}, {"record", trace_record},
                                      {"details", trace_details}, {"free", trace_free}, {NULL, NULL}};
   static const luaL_Reg meta[] = {
       {"__tostring", trace_tostring}, {"__close", trace_close}, {"__gc", trace_free}, {NULL, NULL}};

@@ -197,7 +197,7 @@ void command_unhold(struct command *command) {
 luhip_status slot_throttle(luhip_device *device, uint32_t index, luhip_error **error) {
   struct slot *slot = &device->slots[index];
   if (device->profiler.trace) {
-    anchor_refresh(device, 5); /* places of long traces stay exact */
+    anchor_refresh(device); /* places of long traces stay exact */
     if (device_closing(device)) return error_set(error, LUHIP_E_FREED, "device %s was closed", device->info.id);
   }
   if (slot->tail - slot->passed < BACKLOG) return LUHIP_OK;

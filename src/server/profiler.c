@@ -5,8 +5,8 @@
  * and what lies between the two is asked for when somebody wants to know. Events come from the device's pool and go
  * back when the window is settled.
  *
- * Anchors are taken on a stream of their own, which has nothing else to do. The first of two events wakes the stream
- * up, so that the second, whose time is looked at, passes at once.
+ * Anchors are taken on a stream of their own, which has nothing else to do: an event is recorded and waited for. The
+ * first wakes the stream up, so that a second passes at once; the one that is known best is kept.
  */
 #include "server/profiler.h"
 
@@ -64,7 +64,8 @@ luhip_status watch_report(luhip_device *device, const struct watch *watch, const
 
 /* ---- anchors ------------------------------------------------------------------------------------------------- */
 
-static const double ANCHOR_MS = 1000;
+static const double ANCHOR_MS = 1000, SHORT_MS = 5, LONG_MS = 5000, GOOD_MS = 0.02;
+enum { TRIES = 8 };
 
 struct anchor *anchor_retain(struct anchor *anchor) {
   if (anchor) anchor->refs++;
@@ -77,42 +78,63 @@ void anchor_release(luhip_device *device, struct anchor *anchor) {
   free(anchor);
 }
 
-/* Records the event on the idle stream and waits for it; the lock is dropped. */
-static luhip_status touch(luhip_device *device, hip_event_t event, struct waiting *waiting, double *host_ms) {
+/* Records an event on the idle stream and waits for it, with the lock dropped; it has passed between two looks at the
+   host's clock. Kept in *anchor if they are closer than those before. */
+static luhip_status touch(luhip_device *device, hip_event_t *event, struct anchor *anchor, struct waiting *waiting) {
   double before = clock_ms();
-  if (device->api->hipEventRecord(event, device->profiler.stream) != hip_Success) return LUHIP_E_DRIVER;
-  luhip_status status = wait_event(device, event, waiting, NULL);
-  *host_ms = (before + clock_ms()) / 2;
-  return status;
+  if (device->api->hipEventRecord(*event, device->profiler.stream) != hip_Success) return LUHIP_E_DRIVER;
+  luhip_status status = wait_event(device, *event, waiting, NULL);
+  double after = clock_ms();
+  if (status || (anchor->refs && (after - before) / 2 >= anchor->slack_ms)) return status;
+  hip_event_t worse = anchor->event;
+  *anchor =
+      (struct anchor){.refs = 1, .event = *event, .host_ms = (before + after) / 2, .slack_ms = (after - before) / 2};
+  *event = worse;
+  return LUHIP_OK;
 }
 
-static luhip_status take_anchor(luhip_device *device, struct anchor *anchor, double most_ms) {
+/* A few tries, of which one will do. */
+static void take_anchor(luhip_device *device, struct anchor *anchor, double most_ms) {
   luhip_wait most = {.timeout_ms = most_ms};
   struct waiting waiting = waiting_start(&most);
-  luhip_status status = touch(device, anchor->event, &waiting, &anchor->host_ms);
-  return status ? status : touch(device, anchor->event, &waiting, &anchor->host_ms);
+  hip_event_t event;
+  if (event_take(device, &event) != hip_Success) return;
+  luhip_status status = LUHIP_OK;
+  for (int i = 0; i < TRIES && !status && (i < 2 || anchor->slack_ms > GOOD_MS); i++)
+    status = touch(device, &event, anchor, &waiting);
+  event_give(device, event);
 }
 
-void anchor_refresh(luhip_device *device, double most_ms) {
+static void anchor_new(luhip_device *device, double most_ms) {
   struct profiler *profiler = &device->profiler;
-  if (profiler->anchor && clock_ms() - profiler->anchor->host_ms < ANCHOR_MS) return;
   if (!profiler->stream &&
       device->api->hipStreamCreateWithFlags(&profiler->stream, hip_StreamNonBlocking) != hip_Success) {
     return;
   }
-  struct anchor *made = malloc(sizeof *made);
+  struct anchor *made = calloc(1, sizeof *made);
   if (!made) return;
-  *made = (struct anchor){.refs = 1};
-  if (event_take(device, &made->event) != hip_Success) {
-    free(made);
+  if (event_take(device, &made->event) == hip_Success) take_anchor(device, made, most_ms);
+  if (made->refs) {
+    anchor_release(device, profiler->anchor);
+    profiler->anchor = made;
+    profiler->tried_ms = 0;
     return;
   }
-  if (take_anchor(device, made, most_ms) == LUHIP_OK) {
-    struct anchor *old = profiler->anchor;
-    profiler->anchor = made;
-    made = old;
-  }
-  anchor_release(device, made);
+  if (made->event) event_give(device, made->event);
+  free(made);
+  profiler->tried_ms = clock_ms();
+}
+
+void anchor_refresh(luhip_device *device) {
+  const struct profiler *profiler = &device->profiler;
+  double now = clock_ms();
+  if (profiler->anchor && now - profiler->anchor->host_ms < ANCHOR_MS) return;
+  if (!profiler->tried_ms || now - profiler->tried_ms >= ANCHOR_MS) anchor_new(device, SHORT_MS);
+}
+
+void anchor_need(luhip_device *device) {
+  anchor_refresh(device);
+  if (!device->profiler.anchor) anchor_new(device, LONG_MS);
 }
 
 hip_error_t events_elapsed(luhip_device *device, hip_event_t first, hip_event_t last, double *ms) {
@@ -134,8 +156,8 @@ hip_error_t anchor_place(luhip_device *device, const struct anchor *anchor, hip_
 enum window_state { WINDOW_OPEN, WINDOW_STOPPED, WINDOW_KNOWN, WINDOW_ABANDONED, WINDOW_FAILED };
 
 struct luhip_profile {
-  struct watch watch; /* first: a watch of the list is found to be this */
-  int refs;           /* atomic */
+  struct watch watch;   /* first: a watch of the list is found to be this */
+  int refs;             /* atomic */
   luhip_device *device; /* retained */
   enum window_state state;
   hip_event_t start, stop; /* NULL when they were given back */
@@ -143,8 +165,8 @@ struct luhip_profile {
   uint64_t position; /* of stop */
   unsigned waiters;  /* threads that ask about the events without the lock */
   struct anchor *anchor;
-  double ms, host_ms;  /* once known; host_ms < 0: no anchor could be had */
-  luhip_error *error;  /* of one that failed */
+  double ms, host_ms; /* once known; host_ms < 0: no anchor could be had */
+  luhip_error *error; /* of one that failed */
 };
 
 static void give_back(luhip_profile *profile) {
@@ -190,8 +212,8 @@ static void close_window(luhip_device *device, struct watch *watch, bool idle) {
   if (profile->state == WINDOW_STOPPED && idle) {
     resolve(profile, NULL);
   } else {
-    settle_failed(profile, error_new(LUHIP_E_FREED, "device %s was closed before the profile was known", device->info.id),
-                  NULL);
+    settle_failed(profile,
+                  error_new(LUHIP_E_FREED, "device %s was closed before the profile was known", device->info.id), NULL);
   }
 }
 
@@ -211,7 +233,7 @@ static luhip_status window_record(luhip_profile *profile, hip_event_t *event, lu
 }
 
 static luhip_status start_locked(luhip_device *device, luhip_stream *stream, luhip_profile *made, luhip_error **error) {
-  anchor_refresh(device, 5);
+  anchor_refresh(device);
   if (device_closing(device)) return error_set(error, LUHIP_E_FREED, "device %s was closed", device->info.id);
   luhip_status status = device_sound(device, error);
   if (!status) status = slot_of(device, stream, &made->slot, error);
@@ -320,7 +342,7 @@ static luhip_status wait_stopped(luhip_profile *profile, const luhip_wait *wait,
   profile->waiters++;
   luhip_status status = wait_event(device, profile->stop, &waiting, error);
   if (!status) slot_advance(device, profile->slot, profile->position);
-  if (!status && !profile->anchor) anchor_refresh(device, 100);
+  if (!status && !profile->anchor) anchor_need(device);
   profile->waiters--;
   if (profile->state != WINDOW_STOPPED) { /* settled by another thread, or by the close */
     give_back(profile);
@@ -381,7 +403,8 @@ luhip_status luhip_profile_span(luhip_profile *profile, double *start_ms, double
   } else if (profile->state != WINDOW_KNOWN) {
     status = wrong_state(profile, "span", error);
   } else if (profile->host_ms < 0) {
-    status = error_set(error, LUHIP_E_NOT_READY, "span: device %s did not say what time it is", profile->device->info.id);
+    status =
+        error_set(error, LUHIP_E_NOT_READY, "span: device %s did not say what time it is", profile->device->info.id);
   } else {
     *start_ms = profile->host_ms;
     *end_ms = profile->host_ms + profile->ms;
@@ -394,8 +417,7 @@ luhip_status luhip_profile_span(luhip_profile *profile, double *start_ms, double
 
 void profiler_close(luhip_device *device, bool idle) {
   struct profiler *profiler = &device->profiler;
-  while (profiler->watches)
-    profiler->watches->close(device, profiler->watches, idle);
+  while (profiler->watches) profiler->watches->close(device, profiler->watches, idle);
   anchor_release(device, profiler->anchor);
   if (profiler->stream && idle) device->api->hipStreamDestroy(profiler->stream);
   *profiler = (struct profiler){0};

@@ -17,14 +17,14 @@ struct failure;
 struct anchor {
   unsigned refs;
   hip_event_t event;
-  double host_ms;
+  double host_ms, slack_ms; /* when it passed, and how far off that can be */
 };
 
 struct watch {
   bool listed; /* among the device's: from the start until it is settled */
   bool open;
-  uint64_t first, last;    /* operations between these are inside */
-  struct failure *failure; /* held: the first of an operation inside */
+  uint64_t first, last;                                                /* operations between these are inside */
+  struct failure *failure;                                             /* held: the first of an operation inside */
   void (*close)(luhip_device *device, struct watch *watch, bool idle); /* the device closes: settle now */
   struct watch *next, *previous;
 };
@@ -32,6 +32,7 @@ struct watch {
 struct profiler {
   struct watch *watches;
   struct anchor *anchor; /* the newest; NULL until the first is needed */
+  double tried_ms;       /* when an anchor was last asked for in vain */
   hip_stream_t stream;   /* for anchors: idle otherwise; NULL until then */
   luhip_trace *trace;    /* operations are surrounded by events for it; NULL: off */
 };
@@ -52,9 +53,11 @@ static inline void profiler_failed(struct profiler *profiler, luhip_device *devi
   if (__builtin_expect(profiler->watches != NULL, 0)) watches_fail(device, sequence, failure);
 }
 
-/* Takes another anchor if the newest is older than 1 s; drops the lock meanwhile, for most_ms at most. Without
-   success the old one stays. */
-void anchor_refresh(luhip_device *device, double most_ms);
+/* Takes another anchor if the newest is older than 1 s; drops the lock meanwhile, for a few ms at most. Without success
+   the old one stays and there is no other try for a second: a device that is too busy is left alone. */
+void anchor_refresh(luhip_device *device);
+/* The same where one is needed: waits longer, if there is none at all. */
+void anchor_need(luhip_device *device);
 struct anchor *anchor_retain(struct anchor *anchor); /* NULL is fine */
 void anchor_release(luhip_device *device, struct anchor *anchor);
 /* Where an event that has passed is on the host's clock; the driver's code where it cannot tell. */

@@ -23,8 +23,8 @@ struct record {
 };
 
 struct luhip_trace {
-  struct watch watch; /* first: a watch of the list is found to be this */
-  int refs;           /* atomic */
+  struct watch watch;   /* first: a watch of the list is found to be this */
+  int refs;             /* atomic */
   luhip_device *device; /* retained */
   bool stopped, known;
   struct record *records;
@@ -126,8 +126,11 @@ void trace_leave(luhip_device *device, struct record *record, bool enqueued, con
   record->anchor = anchor_retain(device->profiler.anchor);
   record->kernel = luhip_kernel_retain(what->kernel);
   luhip_trace_record *shown = &trace->shown[trace->count++];
-  *shown = (luhip_trace_record){
-      .kind = what->kind, .name = what->name, .stream = slot->owner ? slot->owner->id : 0, .shared = what->shared, .bytes = what->bytes};
+  *shown = (luhip_trace_record){.kind = what->kind,
+                                .name = what->name,
+                                .stream = slot->owner ? slot->owner->id : 0,
+                                .shared = what->shared,
+                                .bytes = what->bytes};
   if (what->grid) memcpy(shown->grid, what->grid, sizeof shown->grid);
   if (what->block) memcpy(shown->block, what->block, sizeof shown->block);
 }
@@ -166,7 +169,7 @@ static void close_trace(luhip_device *device, struct watch *watch, bool idle) {
 
 static luhip_status start_locked(luhip_device *device, luhip_trace *made, luhip_error **error) {
   struct profiler *profiler = &device->profiler;
-  anchor_refresh(device, 2000);
+  anchor_need(device);
   if (device_closing(device)) return error_set(error, LUHIP_E_FREED, "device %s was closed", device->info.id);
   luhip_status status = device_sound(device, error);
   if (!status) status = capture_refuse_thread(device, "profile", error);
@@ -268,8 +271,7 @@ void luhip_trace_release(luhip_trace *trace) {
   drop_records(trace);
   watch_forget(device, &trace->watch);
   device_leave_quietly(device);
-  for (size_t i = 0; i < trace->count; i++)
-    luhip_kernel_release(trace->records[i].kernel);
+  for (size_t i = 0; i < trace->count; i++) luhip_kernel_release(trace->records[i].kernel);
   luhip_error_release(trace->error);
   free(trace->records);
   free(trace->shown);

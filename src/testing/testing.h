@@ -15,6 +15,7 @@
   X(host)                                                                                                              \
   X(kernel)                                                                                                            \
   X(server)                                                                                                            \
+  X(profile)                                                                                                           \
   X(lua)                                                                                                               \
   X(graph)
 
