@@ -9,6 +9,7 @@
  * thread is reported only if the kind of fault is the same; its address is then exact too, where a vector access tells
  * only the first byte that was missing.
  */
+#include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

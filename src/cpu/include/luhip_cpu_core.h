@@ -47,6 +47,7 @@
 #define __shared_x thread_local __attribute__((visibility("hidden"), require_constant_initialization))
 
 #define __HIPCC__ 1
+#define __HIPCC_RTC__ 1
 #define __HIP__ 1
 #define __HIP_PLATFORM_AMD__ 1
 #define __HIP_DEVICE_COMPILE__ 1
