@@ -1,5 +1,5 @@
--- busted output: one character a spec while it runs, failures in full as they happen, then `N passed, N failed` alone on its
--- line (`, N skipped` follows where some were pending).
+-- busted output: one character a spec while it runs, failures in full as they happen, then `N passed, N failed`
+-- alone on its line (`, N skipped` follows where some were pending).
 --
 -- LUHIP_TEST_COUNTS names a file that takes "passed failed skipped" instead of that line, for a script that
 -- adds up several runs, and FILE.current, which names the spec being run, in case the process dies of it.

@@ -58,7 +58,7 @@ static int core_make_folder(lua_State *L) {
   char *part = lua_newuserdatauv(L, length + 1, 0);
   for (size_t i = 0; i <= length; i++) {
     part[i] = path[i];
-    if (i == 0 || (path[i] != '/' && i < length)) continue;
+    if (i == 0 || (i < length && path[i] != '/')) continue;
     part[i] = '\0';
     if (mkdir(part, 0777) != 0 && errno != EEXIST && i == length) return luaL_fileresult(L, 0, path);
     part[i] = path[i];
