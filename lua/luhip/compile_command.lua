@@ -214,7 +214,8 @@ function command.describe(kernel)
     lines[#lines + 1] = "    symbol " .. kernel.lowered
   end
   if kernel.registers then
-    lines[#lines + 1] = ("    %d vector registers, %d scalar, %d spilled; shared %d bytes, local %d, arguments %d; warp %d, at most %d threads"):format(
+    local facts = "    %d vector registers, %d scalar, %d spilled; shared %d bytes, local %d, arguments %d; "
+    lines[#lines + 1] = (facts .. "warp %d, at most %d threads"):format(
       kernel.registers,
       kernel.scalar_registers,
       kernel.spills,
@@ -273,8 +274,9 @@ local function compile_all(jobs, o)
   local failed = false
   local sources = {}
   for _, job in ipairs(jobs) do
-    local source, why = sources[job.file], nil
+    local source = sources[job.file]
     if source == nil then
+      local why
       source, why = read_file(job.file)
       sources[job.file] = source or false
       if not source then

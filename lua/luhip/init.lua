@@ -34,7 +34,7 @@ luhip.devices = core.devices
 luhip.open = core.open
 
 --- Compiles for an architecture that need not be here: `luhip.compile { arch = "gfx90a", source = text }`.
--- @tparam table options `arch` and `source`, and what dev:compile takes (name, defines, include_dirs, headers, names...)
+-- @tparam table options `arch` and `source`, and what dev:compile takes (name, defines, include_dirs, names, ...)
 -- @treturn image .code (the ELF image as a string), .log (warnings), .kernels (list of { name, lowered, params,
 --   registers, scalar_registers, spills, shared_bytes, local_bytes, ... })
 -- @raise kinds "compile", with diagnostics; "argument" for an architecture that the compiler does not know, with those
@@ -95,7 +95,7 @@ core.methods.device.profile = profile.profile
 summary.install(core)
 
 -- Parts that are loaded when they are first asked for.
-local PARTS = { tune = "luhip.tune" }
+local PARTS = { struct = "luhip.struct", tune = "luhip.tune" }
 
 return setmetatable(luhip, {
   __index = function(self, key)
