@@ -36,9 +36,9 @@ struct hip_stream_impl {
   struct command *unused;
   _Atomic uint64_t enqueued, completed;
   struct command_list *capture; /* what is committed goes there; NULL: it is done */
-  bool busy;                 /* some thread is running a command */
-  bool closing;              /* destroyed by the caller */
-  bool has_thread, sleeping; /* sleeping: the thread must be woken */
+  bool busy;                    /* some thread is running a command */
+  bool closing;                 /* destroyed by the caller */
+  bool has_thread, sleeping;    /* sleeping: the thread must be woken */
   unsigned waiters;
   hip_stream_t previous, next; /* in the list of streams */
 };
