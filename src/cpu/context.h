@@ -101,7 +101,8 @@ FIBER_INLINE void context_switch(struct luhip_cpu_context *from, struct luhip_cp
 #define CPU_CONTEXT_SLOW
 #include <ucontext.h>
 
-__attribute__((unused)) static void context_begin(unsigned entry_high, unsigned entry_low, unsigned high, unsigned low) {
+__attribute__((unused)) static void context_begin(unsigned entry_high, unsigned entry_low, unsigned high,
+                                                  unsigned low) {
   uintptr_t entry = (uintptr_t)((uint64_t)entry_high << 32 | entry_low);
   ((void (*)(struct luhip_cpu_context *))entry)((void *)(uintptr_t)((uint64_t)high << 32 | low));
 }
@@ -121,7 +122,8 @@ __attribute__((unused)) static void context_make(struct luhip_cpu_context *conte
 
 FIBER_INLINE void context_switch(struct luhip_cpu_context *from, struct luhip_cpu_context *to) {
   ucontext_t here;
-  from->sp = &here;
+  /* cppcheck-suppress autoVariables */
+  from->sp = &here; /* this frame stays as long as the context is left */
   swapcontext(&here, to->sp);
 }
 

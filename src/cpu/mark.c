@@ -1,17 +1,17 @@
 /*
  * mark.c - words of a source that mean two things.
  *
- * __shared__. Shared memory is thread_local in C++ terms, and an extern thread_local array is reached through a function
- * that might have to construct it first, which no optimiser sees through. An attribute says that there is nothing to
- * construct; but on a definition the same attribute refuses structs whose constructors, though trivial, are not
- * constexpr.
+ * __shared__. Shared memory is thread_local in C++ terms, and an extern thread_local array is reached through a
+ * function that might have to construct it first, which no optimiser sees through. An attribute says that there is
+ * nothing to construct; but on a definition the same attribute refuses structs whose constructors, though trivial, are
+ * not constexpr.
  *
  * __device__. A variable that only its own file can name (static, or in a namespace without one) is the host's to write
  * too, so it needs an attribute that keeps the compiler from taking its first value for its only one. On a function the
  * same attribute would have every unused function compiled; and in a lambda no attribute may stand at all.
  *
- * Each is one macro in the source, so the rarer use is given a name of its own, of the same length
- * (luhip_cpu_core.h). Headers of the user's own are not changed: there extern arrays are slow.
+ * Each is one macro in the source, so the rarer use is given a name of its own, of the same length (luhip_cpu_core.h).
+ * Headers of the user's own are not changed: there extern arrays are slow.
  */
 #include "cpu/mark.h"
 
@@ -19,14 +19,17 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+static bool is_word(char c) {
+  return isalnum((unsigned char)c) || c == '_';
+}
 
 static bool spells(const char *begin, const char *end, const char *word) {
   size_t length = strlen(word);
   return (size_t)(end - begin) == length && memcmp(begin, word, length) == 0;
 }
 
-/* ---- skipping ------------------------------------------------------------------------------------------------------ */
+/* ---- skipping
+   ------------------------------------------------------------------------------------------------------ */
 
 /* The rest after a string or character literal that begins at `at`; a line's end ends it too. */
 static char *after_literal(char *at) {
@@ -67,8 +70,10 @@ static bool next_token(char *at, char **begin, char **end) {
   } else if (is_word(*at)) {
     bool number = isdigit((unsigned char)*at);
     while (is_word(*at) || (number && *at == '\'')) at++;
-    if (*at == '"') at = at[-1] == 'R' ? after_raw(at) : after_literal(at);
-    else if (*at == '\'') at = after_literal(at);
+    if (*at == '"')
+      at = at[-1] == 'R' ? after_raw(at) : after_literal(at);
+    else if (*at == '\'')
+      at = after_literal(at);
   } else {
     at++;
   }
@@ -76,16 +81,20 @@ static bool next_token(char *at, char **begin, char **end) {
   return true;
 }
 
-/* ---- variables ------------------------------------------------------------------------------------------------------- */
+/* ---- variables
+   ------------------------------------------------------------------------------------------------------- */
 
 /* From an opening bracket to what follows its closing one; NULL when there is none. */
 static char *after_brackets(char *at) {
   char *begin, *end = at;
   int depth = 0;
   while (next_token(end, &begin, &end)) {
-    if (strchr("([{<", *begin)) depth++;
-    else if (strchr(")]}>", *begin) && --depth == 0) return end;
-    else if (*begin == ';') return NULL; /* < was less-than, or the source is broken */
+    if (strchr("([{<", *begin))
+      depth++;
+    else if (strchr(")]}>", *begin) && --depth == 0)
+      return end;
+    else if (*begin == ';')
+      return NULL; /* < was less-than, or the source is broken */
   }
   return NULL;
 }
@@ -99,7 +108,8 @@ static bool takes_brackets(const char *begin, const char *end) {
   return false;
 }
 
-/* Does a variable's declaration go on at `at`, after __device__? Then its name and type are followed by one of ; = [ {. */
+/* Does a variable's declaration go on at `at`, after __device__? Then its name and type are followed by one of ; = [
+   {. */
 static bool declares_variable(char *at) {
   char *begin, *end;
   bool skip = false; /* brackets are next */
@@ -119,13 +129,15 @@ static bool declares_variable(char *at) {
   return false;
 }
 
-/* ---- marking -------------------------------------------------------------------------------------------------------------- */
+/* ---- marking
+   -------------------------------------------------------------------------------------------------------------- */
 
 void cpu_mark_source(char *source) {
   char *begin, *end = source;
   bool after_extern = false, after_square = false;
   while (next_token(end, &begin, &end)) {
-    if (after_extern && spells(begin, end, "__shared__")) memcpy(begin, "__shared_x", 10);
+    if (after_extern && spells(begin, end, "__shared__"))
+      memcpy(begin, "__shared_x", 10);
     else if (!after_square && spells(begin, end, "__device__") && declares_variable(end))
       memcpy(begin, "__device_v", 10);
     after_extern = spells(begin, end, "extern");
