@@ -253,6 +253,8 @@ typedef struct luhip_layout {
   size_t offset;                     /* bytes into the allocation */
   size_t count;                      /* product of the shape */
   size_t bytes;                      /* count * dtype bytes */
+  size_t record;                     /* > 0: elements are structs of so many bytes, each of them the whole last dimension,
+                                        which is packed; the dtype is then U8 */
 } luhip_layout;
 
 /* Contents undefined; memory is taken at first use. Zero elements are legal. E_TOO_BIG when the byte count

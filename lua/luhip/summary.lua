@@ -67,9 +67,20 @@ local function statistics_text(data, count, dtype, total)
   return (" (%s%s)"):format(table.concat(parts, ", "), of)
 end
 
+-- Structs: the first two.
+local function structs_text(data, dtype, total)
+  local shown = {}
+  for i = 1, math.min(2, total) do
+    shown[i] = dtype:text(data[i])
+  end
+  return table.concat(shown, ", ") .. (total > 2 and ", ..." or "")
+end
+
 local function values_text(data, count, dtype, total)
   if total == 0 then
     return "empty"
+  elseif type(dtype) == "table" then
+    return structs_text(data, dtype, total)
   end
   local shown = {}
   for i = 1, math.min(SHOWN, count) do

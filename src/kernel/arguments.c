@@ -10,8 +10,8 @@
  *   vectors    as many numbers as there are lanes, or the bytes of the whole
  *   structs    exactly their bytes
  *   pointers   a contiguous buffer of the pointee's dtype, or null. void, char and unsigned char take any dtype;
- *              float2 and double2 also c64 and c128; vectors and structs what divides into them; pointers i64 and
- *              u64 (addresses)
+ *              float2 and double2 also c64 and c128; vectors and structs what divides into them, and structs no
+ *              buffer of structs of another size; pointers i64 and u64 (addresses)
  *
  * This is on the way of every launch: one switch per argument, and text is made only for errors.
  */
@@ -163,6 +163,10 @@ static void say_given(const luhip_arg *arg, char *text, size_t len) {
     snprintf(text, len, "%s", arg->i ? "true" : "false");
     break;
   case LUHIP_ARG_BUFFER:
+    if (arg->buffer->layout.record) {
+      snprintf(text, len, "a buffer of structs of %zu bytes", arg->buffer->layout.record);
+      break;
+    }
     dtype = luhip_dtype_name(arg->buffer->layout.dtype);
     snprintf(text, len, "%s %s buffer", article(dtype), dtype);
     break;
@@ -378,10 +382,15 @@ static luhip_status check_buffer(const struct place *place, const struct kernel_
     kernel_describe_param(place->signature, place->index, wanted, sizeof wanted);
     return error_set(place->error, LUHIP_E_FREED, "%s: the buffer was freed", wanted);
   }
-  if (!dtype_fits(param, layout->dtype)) return refuse_dtype(place, param, arg);
+  bool divides = param->lanes > 1 || param->code == SIGNATURE_OPAQUE;
+  bool records = layout->record && divides; /* a struct of x and y passes for a vector */
+  if (records && param->element_bytes && layout->record != param->element_bytes) {
+    snprintf(wanted, sizeof wanted, "a buffer of structs of %u bytes", param->element_bytes);
+    return refuse(place, LUHIP_E_TYPE, arg, wanted);
+  }
+  if (!records && !dtype_fits(param, layout->dtype)) return refuse_dtype(place, param, arg);
   if (!buffer->contiguous)
     return refuse(place, LUHIP_E_UNSUPPORTED_STRIDES, arg, "a contiguous one (contiguous() makes a packed copy)");
-  bool divides = param->lanes > 1 || param->code == SIGNATURE_OPAQUE;
   if (divides && param->element_bytes && layout->bytes % param->element_bytes) {
     snprintf(wanted, sizeof wanted, "one whose %zu bytes are a multiple of %u", layout->bytes, param->element_bytes);
     return refuse(place, LUHIP_E_SHAPE, arg, wanted);

@@ -205,8 +205,15 @@ struct lb_buffer {
 };
 /* Live: not freed, its device open. Of an argument, or of the object itself. */
 struct lb_buffer *lb_check_buffer(lua_State *L, int idx);
-/* A new buffer object, its native part to be filled in; device is where the owner's userdata lies. */
+/* A new buffer object, its native part to be filled in; device is where the owner's userdata lies. User value 1 is the
+   device, 2 the buffer that it is a view of, 3 the layout of its structs. */
 struct lb_buffer *lb_new_buffer(lua_State *L, int device, struct lb_device *owner);
+/* A new buffer of the layout's shape on the device at 1, which may be pitched. */
+typedef luhip_status (*lb_buffer_maker)(luhip_device *, luhip_dtype, int, const size_t *, luhip_buffer **,
+                                        luhip_error **);
+struct lb_buffer *lb_push_buffer(lua_State *L, const luhip_layout *layout, lb_buffer_maker make);
+/* Writes the data at `data` into the whole buffer on top, which stays there. */
+void lb_initialise(lua_State *L, int data);
 /* Pushes a view of the buffer at idx. layout's count and bytes are computed by the library. */
 struct lb_buffer *lb_push_view(lua_State *L, int idx, const luhip_layout *layout);
 /* layout of elements (1-D) or rows (n-D) offset .. offset + length - 1. */
@@ -217,6 +224,21 @@ int lb_device_buffer(lua_State *L);
 int lb_device_from(lua_State *L);
 int lb_device_pitched(lua_State *L);
 extern const luaL_Reg lb_view_methods[]; /* view.c: further methods of buffers */
+
+/* record.c: buffers of structs. Their layouts have `record`, user value 3 is the layout that luhip.struct made. */
+bool lb_is_struct(lua_State *L, int idx); /* a table of luhip.struct */
+/* dev:buffer and dev:from with a struct layout at 2. */
+int lb_make_records(lua_State *L);
+int lb_records_from(lua_State *L);
+/* Pushes the bytes of the buffer at 1 as structs. */
+int lb_view_records(lua_State *L);
+/* Data for the buffer at `buffer`, for `count` of its bytes or as much as there is (-1): what is neither a byte string nor
+   an array at idx becomes the byte string of the structs. Nothing happens for other buffers. */
+void lb_records_data(lua_State *L, int buffer, int idx, lua_Integer count);
+/* Pushes what the struct layout of the buffer at 1 makes of the array on top: `what` is "__totable" or "__array". */
+void lb_records_read(lua_State *L, const char *what);
+/* Pushes "particle[10]" for the buffer of structs at idx. */
+const char *lb_push_records_shape(lua_State *L, int idx);
 
 struct lb_array {
   luhip_array *array; /* NULL: freed */

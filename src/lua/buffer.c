@@ -2,7 +2,7 @@
  * buffer.c - device buffers: making them, their fields, writing, filling, copying and reading them.
  *
  * A buffer object keeps its native handle until it is collected, even when it was freed, so that a freed buffer
- * can still say what it was. Its user values are the device's userdata and, for a view, what it is a view of.
+ * can still say what it was.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ struct lb_buffer *lb_check_buffer(lua_State *L, int idx) {
 
 struct lb_buffer *lb_new_buffer(lua_State *L, int device, struct lb_device *owner) {
   device = lua_absindex(L, device);
-  struct lb_buffer *buffer = lb_new(L, LB_BUFFER, sizeof *buffer, 2);
+  struct lb_buffer *buffer = lb_new(L, LB_BUFFER, sizeof *buffer, 3);
   buffer->owner = owner;
   lua_pushvalue(L, device);
   lua_setiuservalue(L, -2, 1);
@@ -75,10 +75,7 @@ static int buffer_free(lua_State *L) {
 
 /* ---- making ---------------------------------------------------------------------------------------------------------------- */
 
-typedef luhip_status (*maker)(luhip_device *, luhip_dtype, int, const size_t *, luhip_buffer **, luhip_error **);
-
-/* Pushes a new buffer of the layout on the device at 1. */
-static struct lb_buffer *push_new(lua_State *L, const luhip_layout *layout, maker make) {
+struct lb_buffer *lb_push_buffer(lua_State *L, const luhip_layout *layout, lb_buffer_maker make) {
   struct lb_device *device = lb_check_device(L, 1);
   struct lb_buffer *buffer = lb_new_buffer(L, 1, device);
   luhip_error *error = NULL;
@@ -94,10 +91,10 @@ static struct lb_buffer *push_new(lua_State *L, const luhip_layout *layout, make
   return NULL;
 }
 
-/* Writes the data at `data` into the whole buffer on top, which stays there. */
-static void initialise(lua_State *L, int data) {
+void lb_initialise(lua_State *L, int data) {
   struct lb_buffer *buffer = lb_check_buffer(L, -1);
   luhip_source source;
+  lb_records_data(L, lua_gettop(L), data, (lua_Integer)luhip_buffer_layout(buffer->buffer)->count);
   lb_data_source(L, data, buffer->owner, luhip_buffer_layout(buffer->buffer), &source);
   source.buffer = buffer->buffer;
   lb_transfer_write(L, buffer->owner, &source, 1);
@@ -113,23 +110,24 @@ static void fill(lua_State *L, struct lb_buffer *buffer, int value) {
   lb_transfer_fill(L, buffer->owner, buffer->buffer, element);
 }
 
-static int make_buffer(lua_State *L, maker make) {
+static int make_buffer(lua_State *L, lb_buffer_maker make) {
   luhip_layout layout = {0};
   lb_check_device(L, 1);
   lua_settop(L, 4);
   layout.dtype = lb_check_dtype(L, 2);
   lb_check_shape(L, 3, &layout);
-  struct lb_buffer *buffer = push_new(L, &layout, make);
+  struct lb_buffer *buffer = lb_push_buffer(L, &layout, make);
   int init = lua_type(L, 4);
   if (init == LUA_TNUMBER || init == LUA_TBOOLEAN)
     fill(L, buffer, 4);
   else if (init != LUA_TNIL)
-    initialise(L, 4);
+    lb_initialise(L, 4);
   return 1;
 }
 
 /* dev:buffer(dtype, shape [, init]) and dev:pitched(dtype, shape [, init]) */
 int lb_device_buffer(lua_State *L) {
+  if (lb_is_struct(L, 2)) return lb_make_records(L);
   return make_buffer(L, luhip_buffer_new);
 }
 int lb_device_pitched(lua_State *L) {
@@ -139,12 +137,13 @@ int lb_device_pitched(lua_State *L) {
 /* dev:from(dtype, data): the shape is the data's */
 int lb_device_from(lua_State *L) {
   luhip_layout layout = {0};
+  if (lb_is_struct(L, 2)) return lb_records_from(L);
   lb_check_device(L, 1);
   lua_settop(L, 3);
   layout.dtype = lb_check_dtype(L, 2);
   lb_data_shape(L, 3, &layout);
-  push_new(L, &layout, luhip_buffer_new);
-  initialise(L, 3);
+  lb_push_buffer(L, &layout, luhip_buffer_new);
+  lb_initialise(L, 3);
   return 1;
 }
 
@@ -158,6 +157,10 @@ struct lb_buffer *lb_push_view(lua_State *L, int idx, const luhip_layout *layout
   lua_remove(L, -2);
   lua_pushvalue(L, idx);
   lua_setiuservalue(L, -2, 2);
+  if (layout->record) {
+    lua_getiuservalue(L, idx, 3);
+    lua_setiuservalue(L, -2, 3);
+  }
   luhip_error *error = NULL;
   luhip_status status = luhip_buffer_view(buffer->buffer, layout, &view->buffer, &error);
   if (status != LUHIP_OK) lb_fail(L, status, error);
@@ -195,6 +198,7 @@ static struct lb_buffer *push_target(lua_State *L, struct lb_buffer *buffer) {
   memcpy(row.shape, layout->shape + 1, sizeof row.shape - sizeof row.shape[0]);
   lb_layout_pack(&row);
   lua_Integer rest = (lua_Integer)layout->shape[0] - first + 1;
+  lb_records_data(L, 1, 2, lua_isfunction(L, 2) ? rest * (lua_Integer)row.count : -1);
   lua_Integer n = lb_data_count(L, 2, layout->dtype, layout->ndim > 1 ? &row : NULL);
   if (n < 0) n = rest;
   if (n > rest)
@@ -213,19 +217,40 @@ static int buffer_write(lua_State *L) {
     lua_pushvalue(L, 1);
   else
     buffer = push_target(L, buffer);
-  if (lua_type(L, 2) == LUA_TNUMBER || lua_type(L, 2) == LUA_TBOOLEAN)
+  bool number = lua_type(L, 2) == LUA_TNUMBER || lua_type(L, 2) == LUA_TBOOLEAN;
+  if (number && !luhip_buffer_layout(buffer->buffer)->record)
     fill(L, buffer, 2);
   else
-    initialise(L, 2);
+    lb_initialise(L, 2);
   lua_settop(L, 1);
   return 1;
+}
+
+/* Every struct the same: no single value that a fill could repeat. */
+static void fill_records(lua_State *L, const luhip_layout *layout) {
+  size_t n = layout->record ? layout->count / layout->record : 0, length;
+  lb_records_data(L, 1, 2, (lua_Integer)layout->record);
+  const char *one = lb_check_string(L, 2, "value", &length);
+  if (length != layout->record)
+    lb_argument(L, 2, LUHIP_E_SHAPE, "%I bytes for a struct of %I", (LUAI_UACINT)length, (LUAI_UACINT)layout->record);
+  luaL_Buffer all;
+  char *to = luaL_buffinitsize(L, &all, n * length);
+  for (size_t i = 0; i < n; i++) memcpy(to + i * length, one, length);
+  luaL_pushresultsize(&all, n * length);
+  lua_replace(L, 2);
+  lua_pushvalue(L, 1);
+  lb_initialise(L, 2);
 }
 
 /* m:fill(value) */
 static int buffer_fill(lua_State *L) {
   struct lb_buffer *buffer = lb_check_buffer(L, 1);
+  const luhip_layout layout = *luhip_buffer_layout(buffer->buffer);
   lua_settop(L, 2);
-  fill(L, buffer, 2);
+  if (layout.record)
+    fill_records(L, &layout);
+  else
+    fill(L, buffer, 2);
   lua_settop(L, 1);
   return 1;
 }
@@ -252,6 +277,7 @@ static struct lb_array *read_range(lua_State *L, int idx) {
 static int buffer_read(lua_State *L) {
   lua_settop(L, 3);
   read_range(L, 2);
+  if (luhip_buffer_layout(lb_check_buffer(L, 1)->buffer)->record) lb_records_read(L, "__array");
   return 1;
 }
 
@@ -268,6 +294,10 @@ static int buffer_read_async(lua_State *L) {
 static int buffer_totable(lua_State *L) {
   lua_settop(L, 3);
   luhip_array *array = read_range(L, 2)->array;
+  if (luhip_buffer_layout(lb_check_buffer(L, 1)->buffer)->record) {
+    lb_records_read(L, "__totable");
+    return 1;
+  }
   lb_data_push(L, luhip_array_layout(array), luhip_array_data(array));
   return 1;
 }
@@ -321,29 +351,43 @@ static const luhip_layout *layout_of(lua_State *L) {
   return luhip_buffer_layout(lb_check_buffer(L, 1)->buffer);
 }
 
+/* A struct is one element; its layout is the dtype. */
+static luhip_layout shown_layout(lua_State *L) {
+  luhip_layout layout = *layout_of(L);
+  if (!layout.record) return layout;
+  layout.ndim--;
+  layout.count /= layout.record;
+  for (int i = 0; i < layout.ndim; i++) layout.strides[i] /= (ptrdiff_t)layout.record;
+  return layout;
+}
+
 static int field_dtype(lua_State *L) {
+  if (layout_of(L)->record) {
+    lua_getiuservalue(L, 1, 3);
+    return 1;
+  }
   lua_pushstring(L, luhip_dtype_name(layout_of(L)->dtype));
   return 1;
 }
 
 static int field_shape(lua_State *L) {
-  const luhip_layout *layout = layout_of(L);
-  lb_push_sizes(L, layout->shape, layout->ndim);
+  luhip_layout layout = shown_layout(L);
+  lb_push_sizes(L, layout.shape, layout.ndim);
   return 1;
 }
 
 static int field_strides(lua_State *L) {
-  const luhip_layout *layout = layout_of(L);
-  lua_createtable(L, layout->ndim, 0);
-  for (int i = 0; i < layout->ndim; i++) {
-    lua_pushinteger(L, layout->strides[i]);
+  luhip_layout layout = shown_layout(L);
+  lua_createtable(L, layout.ndim, 0);
+  for (int i = 0; i < layout.ndim; i++) {
+    lua_pushinteger(L, layout.strides[i]);
     lua_rawseti(L, -2, i + 1);
   }
   return 1;
 }
 
 static int field_count(lua_State *L) {
-  lua_pushinteger(L, (lua_Integer)layout_of(L)->count);
+  lua_pushinteger(L, (lua_Integer)shown_layout(L).count);
   return 1;
 }
 
@@ -369,7 +413,8 @@ static int buffer_tostring(lua_State *L) {
     lua_pushliteral(L, "luhip.buffer (freed)");
     return 1;
   }
-  const char *shape = lb_push_shape(L, luhip_buffer_layout(buffer->buffer));
+  const luhip_layout *layout = luhip_buffer_layout(buffer->buffer);
+  const char *shape = layout->record ? lb_push_records_shape(L, 1) : lb_push_shape(L, layout);
   bool freed = luhip_buffer_is_freed(buffer->buffer) || !buffer->owner->device;
   lua_pushfstring(L, "luhip.buffer: %s on %s%s", shape, buffer->owner->info.id, freed ? " (freed)" : "");
   return 1;

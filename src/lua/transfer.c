@@ -44,6 +44,9 @@ void lb_transfer_copy(lua_State *L, struct lb_device *owner, luhip_buffer *targe
     lb_raise(L, to->dtype != from->dtype ? LUHIP_E_TYPE : LUHIP_E_SHAPE, "a copy of %s into %s", source_shape,
              target_shape);
   }
+  if (to->record && from->record && to->record != from->record)
+    lb_raise(L, LUHIP_E_TYPE, "a copy of structs of %I bytes into structs of %I", (LUAI_UACINT)from->record,
+             (LUAI_UACINT)to->record);
   do {
     struct lb_scope scope = lb_scope(L, lb_state(L), owner);
     if (scope.dry) return;
@@ -83,6 +86,7 @@ static void read_pair(lua_State *L, lua_Integer i, struct lb_device *device, luh
   if (luhip_buffer_is_freed(buffer->buffer))
     lb_argument(L, 2, LUHIP_E_FREED, "entry %I: the buffer was freed", (LUAI_UACINT)i);
   lua_rawgeti(L, -2, 2);
+  lb_records_data(L, lua_gettop(L) - 1, lua_gettop(L), (lua_Integer)luhip_buffer_layout(buffer->buffer)->count);
   lb_data_source(L, lua_gettop(L), device, luhip_buffer_layout(buffer->buffer), source);
   source->buffer = buffer->buffer;
   lua_createtable(L, 2, 0); /* the buffer and its source are kept even if the script's own tables change */

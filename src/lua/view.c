@@ -30,7 +30,7 @@ static int view_slice(lua_State *L) {
 /* m:row(i): one dimension less */
 static int view_row(lua_State *L) {
   luhip_layout layout = layout_of(L);
-  if (layout.ndim < 2) lb_argument(L, 1, LUHIP_E_SHAPE, "a 1-D buffer has no rows; use slice");
+  if (layout.ndim < (layout.record ? 3 : 2)) lb_argument(L, 1, LUHIP_E_SHAPE, "a 1-D buffer has no rows; use slice");
   lua_Integer i = lb_check_integer(L, 2, "row", 1, (lua_Integer)layout.shape[0]);
   layout = lb_slice_layout(&layout, (size_t)i - 1, 1);
   layout.ndim--;
@@ -40,11 +40,16 @@ static int view_row(lua_State *L) {
   return 1;
 }
 
+/* Dimensions that the user sees: a struct is one element. */
+static int dimensions(const luhip_layout *layout) {
+  return layout->ndim - (layout->record ? 1 : 0);
+}
+
 /* m:columns(first [, last]): part of the last dimension */
 static int view_columns(lua_State *L) {
   luhip_layout layout = layout_of(L);
   size_t offset, length;
-  int last = layout.ndim - 1;
+  int last = dimensions(&layout) - 1;
   lua_settop(L, 3);
   lb_check_range(L, 2, layout.shape[last], &offset, &length);
   if (length > 0) layout.offset += offset * (size_t)layout.strides[last] * luhip_dtype_bytes(layout.dtype);
@@ -58,6 +63,12 @@ static int view_reshape(lua_State *L) {
   luhip_layout layout = layout_of(L);
   luhip_layout shaped = {.dtype = layout.dtype};
   lb_check_shape(L, 2, &shaped);
+  if (layout.record) {
+    if (shaped.ndim == LUHIP_MAX_DIMS)
+      lb_argument(L, 2, LUHIP_E_SHAPE, "structs have at most %d dimensions", LUHIP_MAX_DIMS - 1);
+    shaped.record = shaped.shape[shaped.ndim++] = layout.record;
+    if (!lb_layout_pack(&shaped)) lb_argument(L, 2, LUHIP_E_TOO_BIG, "more than memory can address");
+  }
   shaped.offset = layout.offset;
   if (shaped.count != layout.count) {
     lb_push_shape(L, &layout);
@@ -74,17 +85,20 @@ static int view_reshape(lua_State *L) {
 /* m:transpose(): the dimensions in reverse order */
 static int view_transpose(lua_State *L) {
   luhip_layout layout = layout_of(L), turned = layout;
-  for (int i = 0; i < layout.ndim; i++) {
-    turned.shape[i] = layout.shape[layout.ndim - 1 - i];
-    turned.strides[i] = layout.strides[layout.ndim - 1 - i];
+  int n = dimensions(&layout);
+  for (int i = 0; i < n; i++) {
+    turned.shape[i] = layout.shape[n - 1 - i];
+    turned.strides[i] = layout.strides[n - 1 - i];
   }
   lb_push_view(L, 1, &turned);
   return 1;
 }
 
-/* m:view(dtype): the same bytes; the last dimension grows or shrinks */
+/* m:view(dtype): the same bytes; the last dimension grows or shrinks. Structs show theirs as one more dimension. */
 static int view_view(lua_State *L) {
+  if (lb_is_struct(L, 2)) return lb_view_records(L);
   luhip_layout layout = layout_of(L);
+  layout.record = 0;
   luhip_dtype dtype = lb_check_dtype(L, 2);
   ptrdiff_t from = (ptrdiff_t)luhip_dtype_bytes(layout.dtype), to = (ptrdiff_t)luhip_dtype_bytes(dtype);
   int last = layout.ndim - 1;
@@ -108,6 +122,17 @@ static int view_view(lua_State *L) {
   return 1;
 }
 
+static luhip_layout span_of(const luhip_layout *layout);
+
+/* m:span(): the memory from the first element to the last as a flat buffer, for kernels that take strides */
+static int view_span(lua_State *L) {
+  luhip_layout layout = layout_of(L);
+  if (layout.record) lb_argument(L, 1, LUHIP_E_TYPE, "structs: take the span of their view(\"u8\")");
+  luhip_layout span = span_of(&layout);
+  lb_push_view(L, 1, &span);
+  return 1;
+}
+
 /* ---- copies ------------------------------------------------------------------------------------------------------------------- */
 
 /* Whether the rows are packed and lie at one pitch: what the library copies on the device. */
@@ -123,8 +148,9 @@ static bool is_pitched(const luhip_layout *layout) {
 
 /* The span of memory that the view lies in, as a flat layout. Strides are never negative. */
 static luhip_layout span_of(const luhip_layout *layout) {
-  luhip_layout span = {.dtype = layout->dtype, .ndim = 1, .shape = {1}};
-  for (int i = 0; i < layout->ndim; i++) span.shape[0] += (layout->shape[i] - 1) * (size_t)layout->strides[i];
+  luhip_layout span = {.dtype = layout->dtype, .ndim = 1, .shape = {layout->count > 0}};
+  for (int i = 0; i < layout->ndim && layout->count; i++)
+    span.shape[0] += (layout->shape[i] - 1) * (size_t)layout->strides[i];
   lb_layout_pack(&span);
   span.offset = layout->offset;
   return span;
@@ -166,6 +192,16 @@ static struct lb_array *push_elements(lua_State *L) {
   return elements;
 }
 
+/* The copy on top has what the buffer at 1 has for structs. */
+static int keep_records(lua_State *L) {
+  if (!layout_of(L).record) return 1;
+  lua_pushcfunction(L, lb_view_records);
+  lua_insert(L, -2);
+  lua_getiuservalue(L, 1, 3);
+  lua_call(L, 2, 1);
+  return 1;
+}
+
 /* Pushes a new packed buffer with the contents of the array on top. */
 static int push_from_array(lua_State *L) {
   int array = lua_gettop(L);
@@ -188,7 +224,8 @@ static int view_contiguous(lua_State *L) {
   if (luhip_buffer_is_contiguous(buffer->buffer)) return 1;
   if (!is_pitched(&layout)) {
     push_elements(L);
-    return push_from_array(L);
+    push_from_array(L);
+    return keep_records(L);
   }
   lua_getiuservalue(L, 1, 1);
   lua_pushcfunction(L, lb_device_buffer);
@@ -196,14 +233,16 @@ static int view_contiguous(lua_State *L) {
   lua_pushstring(L, luhip_dtype_name(layout.dtype));
   lb_push_sizes(L, layout.shape, layout.ndim);
   lua_call(L, 3, 1);
+  keep_records(L);
   struct lb_buffer *copy = lb_check_buffer(L, -1);
-  lb_transfer_copy(L, copy->owner, copy->buffer, buffer->buffer);
+  lb_transfer_copy(L, copy->owner, copy->buffer, lb_check_buffer(L, 1)->buffer);
   return 1;
 }
 
 /* m:astype(dtype): a converted copy. Fractions are cut off for integer types, as C does. */
 static int view_astype(lua_State *L) {
   luhip_layout layout = layout_of(L);
+  if (layout.record) lb_argument(L, 1, LUHIP_E_TYPE, "structs are no numbers; view takes their bytes");
   luhip_layout target = layout;
   target.dtype = lb_check_dtype(L, 2);
   if (!lb_layout_pack(&target)) lb_argument(L, 2, LUHIP_E_TOO_BIG, "more than memory can address");
@@ -223,13 +262,7 @@ static int view_astype(lua_State *L) {
 }
 
 const luaL_Reg lb_view_methods[] = {
-    {"slice", view_slice},
-    {"row", view_row},
-    {"columns", view_columns},
-    {"reshape", view_reshape},
-    {"transpose", view_transpose},
-    {"view", view_view},
-    {"contiguous", view_contiguous},
-    {"astype", view_astype},
-    {NULL, NULL},
+    {"slice", view_slice},         {"row", view_row},   {"columns", view_columns}, {"reshape", view_reshape},
+    {"transpose", view_transpose}, {"view", view_view}, {"span", view_span},       {"contiguous", view_contiguous},
+    {"astype", view_astype},       {NULL, NULL},
 };

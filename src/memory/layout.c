@@ -53,6 +53,12 @@ luhip_status layout_check(luhip_layout *layout, size_t bytes, luhip_error **erro
   if (!status) status = count_elements(layout, error);
   if (status) return status;
   size_t element = luhip_dtype_bytes(layout->dtype);
+  int last = layout->ndim - 1;
+  if (layout->record && (layout->dtype != LUHIP_U8 || layout->shape[last] != layout->record ||
+                         (layout->record > 1 && layout->strides[last] != 1))) {
+    return error_set(error, LUHIP_E_SHAPE, "a struct of %zu bytes is not the last dimension of this view",
+                     layout->record);
+  }
   if (layout->offset > bytes) goto outside;
   if (layout->count == 0) return LUHIP_OK;
   size_t below = 0, above = element; /* how far the elements reach from the first one */

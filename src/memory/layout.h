@@ -30,8 +30,8 @@ static inline size_t region_end(const struct region *region) {
 /* Packed strides, count and bytes from dtype, ndim and shape. E_SHAPE for bad dimensions, E_TOO_BIG when the byte
    count does not fit, E_TYPE for no dtype. */
 luhip_status layout_packed(luhip_dtype dtype, int ndim, const size_t *shape, luhip_layout *layout, luhip_error **error);
-/* Computes count and bytes of a layout that has dtype, ndim, shape, strides and offset, and holds it against an
-   allocation of `bytes`: E_RANGE when it leaves it. */
+/* Computes count and bytes of a layout that has dtype, ndim, shape, strides, offset and record, and holds it against an
+   allocation of `bytes`: E_RANGE when it leaves it, E_SHAPE when its structs are not the last dimension. */
 luhip_status layout_check(luhip_layout *layout, size_t bytes, luhip_error **error);
 bool layout_contiguous(const luhip_layout *layout);
 /* E_UNSUPPORTED_STRIDES when rows at an even pitch do not describe it; `what` names the caller's operation. */
