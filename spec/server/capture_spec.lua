@@ -560,6 +560,35 @@ support.each_device(function(id)
 
     ---- known cases ------------------------------------------------------------------------------------------
 
+    it("F13 threads capture and replay on one device at once", function()
+      local results = testing.threads(
+        [[
+          local id = ...
+          local dev = require("luhip").open(id)
+          local k = dev:kernel "extern \"C\" __global__ void inc(int *x) { x[0] += 1; }"
+          local x, s = dev:buffer("i32", 1, 0), dev:stream()
+          for i = 1, 20 do
+            local g = dev:capture(function()
+              k:launch({ grid = 1, block = 1 }, x)
+              k:launch({ grid = 1, block = 1 }, x)
+            end, { stream = s })
+            g:update(1, x)
+            g:replay()
+            if i % 2 == 0 then g:free() end
+          end
+          assert(x:read()[1] == 80)
+          x, s = nil, nil
+          collectgarbage()
+          dev:close()
+        ]],
+        3,
+        id
+      )
+      for _, r in ipairs(results) do
+        assert.is_true(r.ok, r.message)
+      end
+    end)
+
     it("a kernel that was never launched before is in the graph", function()
       local fresh = dev:kernel(work.source .. "// never launched\n", "accumulate", { lazy = true })
       local x, y = dev:buffer("f32", n, 2), dev:buffer("f32", n, 1)

@@ -95,8 +95,20 @@ bool device_enter_quietly(luhip_device *device) {
   return true;
 }
 
+bool handles_add(struct handles *handles, void *handle) {
+  if (handles->count == handles->capacity) {
+    size_t capacity = handles->capacity ? handles->capacity * 2 : 8;
+    void **list = realloc(handles->list, capacity * sizeof *list);
+    if (!list) return false;
+    handles->list = list;
+    handles->capacity = capacity;
+  }
+  handles->list[handles->count++] = handle;
+  return true;
+}
+
 static bool has_trash(const struct trash *trash) {
-  return trash->blocks || trash->pinned || trash->programs || trash->ngraphs;
+  return trash->blocks || trash->pinned || trash->programs || trash->graphs.count || trash->events.count;
 }
 
 static void empty_trash(luhip_device *device) {
@@ -106,8 +118,10 @@ static void empty_trash(luhip_device *device) {
   manager_free_list(device->api, trash.blocks);
   pinned_free_list(device->api, trash.pinned);
   program_unload_list(device->api, trash.programs);
-  for (size_t i = 0; i < trash.ngraphs; i++) device->api->hipGraphExecDestroy(trash.graphs[i]);
-  free(trash.graphs);
+  for (size_t i = 0; i < trash.graphs.count; i++) device->api->hipGraphExecDestroy(trash.graphs.list[i]);
+  for (size_t i = 0; i < trash.events.count; i++) device->api->hipEventDestroy(trash.events.list[i]);
+  free(trash.graphs.list);
+  free(trash.events.list);
   device_retake(device);
 }
 

@@ -7,29 +7,16 @@
  */
 #include "server/graph.h"
 
-#include <stdlib.h>
-
 static bool has_graphs(const struct hip_api *api) {
   return api->hipStreamBeginCapture && api->hipStreamEndCapture && api->hipGraphInstantiate && api->hipGraphLaunch &&
          api->hipGraphGetNodes && api->hipGraphDestroy && api->hipGraphExecDestroy && api->hipGraphExecUpdate;
 }
 
 void graph_discard_exec(luhip_graph *graph) {
-  struct trash *trash = &graph->device->trash;
+  luhip_device *device = graph->device;
   hip_graph_exec_t exec = graph->exec;
   graph->exec = NULL;
-  if (!exec) return;
-  if (trash->ngraphs == trash->graphs_capacity) {
-    size_t capacity = trash->graphs_capacity ? trash->graphs_capacity * 2 : 8;
-    hip_graph_exec_t *list = realloc(trash->graphs, capacity * sizeof(hip_graph_exec_t));
-    if (!list) {
-      graph->device->api->hipGraphExecDestroy(exec);
-      return;
-    }
-    trash->graphs = list;
-    trash->graphs_capacity = capacity;
-  }
-  trash->graphs[trash->ngraphs++] = exec;
+  if (exec && !handles_add(&device->trash.graphs, exec)) device->api->hipGraphExecDestroy(exec);
 }
 
 /* Each node under its index as a tag: a launch of the graph adds its own to it. */

@@ -23,7 +23,7 @@ hip_error_t event_take(luhip_device *device, hip_event_t *event) {
 void event_give(luhip_device *device, hip_event_t event) {
   if (device->nspare_events < SPARE_EVENTS) {
     device->spare_events[device->nspare_events++] = event;
-  } else {
+  } else if (!handles_add(&device->trash.events, event)) {
     device->api->hipEventDestroy(event);
   }
 }

@@ -38,13 +38,18 @@
 enum { SPARE_EVENTS = 256 };
 enum device_state { DEVICE_OPEN, DEVICE_CLOSING, DEVICE_CLOSED };
 
+/* A growing list of the driver's handles. */
+struct handles {
+  void **list;
+  size_t count, capacity;
+};
+
 /* What is given back to the driver by whoever leaves the device next, after the lock was dropped. */
 struct trash {
   struct block *blocks;
   struct pinned_block *pinned;
   struct luhip_program *programs;
-  hip_graph_exec_t *graphs;
-  size_t ngraphs, graphs_capacity;
+  struct handles graphs, events;
 };
 
 struct luhip_device {
@@ -105,6 +110,9 @@ luhip_device *device_retain(luhip_device *device);
 void device_release(luhip_device *device);
 bool device_closing(luhip_device *device); /* no lock needed */
 unsigned fork_count(void);
+
+/* Adds to a list of the trash; false when the host has no memory. */
+bool handles_add(struct handles *handles, void *handle);
 
 /* An error of the driver as one of ours. kind E_DRIVER stands for "whatever the code says". */
 luhip_error *driver_error(hip_error_t rc, luhip_status kind, const char *format, ...) PRINTF_LIKE(3, 4);

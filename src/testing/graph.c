@@ -133,7 +133,7 @@ static int graph_counts(lua_State *L) {
   if (!device_enter_quietly(device)) return luaL_error(L, "the device cannot be entered");
   for (const luhip_graph *graph = device->graphs; graph; graph = graph->next) graphs++;
   for (uint32_t slot = 0; slot < SLOTS; slot++) captures += device->captures[slot] != NULL;
-  size_t recordings = device->recordings, trash = device->trash.ngraphs;
+  size_t recordings = device->recordings, trash = device->trash.graphs.count + device->trash.events.count;
   for (const struct luhip_program *program = device->trash.programs; program; program = NULL) trash++;
   device_leave(device);
   lua_newtable(L);
