@@ -1,8 +1,9 @@
 -- The Mandelbrot set as a picture: one thread a pixel, in 16 x 16 blocks.
 --
---   luhip examples/mandelbrot.lua [picture.ppm]     LUHIP_SIZE: its width (default 384)
+--   luhip examples/mandelbrot.lua [picture.ppm or .png]     LUHIP_SIZE: its width (default 384)
 
 local luhip = require "luhip"
+local png = require "luhip.png"
 
 local path = arg and arg[1] or "mandelbrot.ppm"
 local width = assert(math.tointeger(tonumber(os.getenv "LUHIP_SIZE" or 384)), "LUHIP_SIZE: a whole number expected")
@@ -87,7 +88,11 @@ if share > 0.01 then
   print "mandelbrot: WRONG: more than 1 % of the pixels differ"
   os.exit(1, true)
 end
-local file = assert(io.open(path, "wb"))
-file:write(("P6\n%d %d\n255\n"):format(width, height), table.concat(pixels))
-assert(file:close())
+if path:lower():find "%.png$" then
+  png.write(path, width, height, table.concat(pixels))
+else
+  local file = assert(io.open(path, "wb"))
+  file:write(("P6\n%d %d\n255\n"):format(width, height), table.concat(pixels))
+  assert(file:close())
+end
 print(("mandelbrot: ok, the picture is %s"):format(path))

@@ -8,6 +8,9 @@ local EXAMPLES = {
   { name = "profile", size = 3000, last = "^profile: ok$" },
   { name = "histogram", size = 3000, last = "^histogram: ok$" },
   { name = "mandelbrot", size = 24, last = "^mandelbrot: ok, the picture is (%S+)$" },
+  { name = "heat2d", size = 24, last = "^heat2d: ok$" },
+  { name = "nbody", size = 70, last = "^nbody: ok$" },
+  { name = "capture_update", size = 1000, last = "^capture_update: ok$" },
 }
 
 local function run(id, example, directory, ...)
@@ -42,6 +45,29 @@ support.each_device(function(id)
     local picture = support.read_file(directory .. "/set.ppm")
     assert.equal("P6\n24 16\n255\n", picture:sub(1, 13))
     assert.equal(13 + 24 * 16 * 3, #picture)
+  end)
+
+  it("example mandelbrot writes the same picture as PNG when the name says so", function()
+    local directory = support.temporary_directory()
+    for _, name in ipairs { "set.ppm", "set.png" } do
+      local r = run(id, { name = "mandelbrot", size = 24 }, directory, name)
+      assert.equal(0, r.code, r.stdout .. r.stderr)
+    end
+    local pixels = support.read_file(directory .. "/set.ppm"):sub(14)
+    assert.equal(require("luhip.png").encode(24, 16, pixels), support.read_file(directory .. "/set.png"))
+  end)
+
+  it("example heat2d writes a picture, into the current directory when it is not told where", function()
+    local directory = support.temporary_directory()
+    for _, path in ipairs { "heat2d.png", "plate.png" } do
+      local r = run(id, { name = "heat2d", size = 20 }, directory, path ~= "heat2d.png" and path or nil)
+      assert.equal(0, r.code, r.stdout .. r.stderr)
+      assert.truthy(r.stdout:find("the picture is " .. path, 1, true), r.stdout)
+      local picture = support.read_file(directory .. "/" .. path)
+      assert.equal("\x89PNG\r\n\x1a\n", picture:sub(1, 8))
+      local width, height = string.unpack(">I4I4", picture, 17)
+      assert.same({ 20, 20 }, { width, height })
+    end
   end)
 
   it("example tune_matmul finds a verified winner among at least 40 configurations", function()
