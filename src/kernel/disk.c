@@ -8,6 +8,7 @@
 #include "kernel/disk.h"
 #include "kernel/entry.h"
 
+#include "base/cache_folder.h"
 #include "base/file.h"
 #include "base/log.h"
 
@@ -23,24 +24,6 @@ enum { NAME_BYTES = 2 * HASH_BYTES + sizeof ".kernel" };
 static void entry_name(const uint8_t key[HASH_BYTES], char name[NAME_BYTES]) {
   for (int i = 0; i < HASH_BYTES; i++) snprintf(name + 2 * i, 3, "%02x", key[i]);
   strcpy(name + 2 * HASH_BYTES, ".kernel");
-}
-
-/* An absolute path out of the environment; relative ones are not followed. */
-static const char *environment_path(const char *name) {
-  const char *value = getenv(name);
-  return value && value[0] == '/' ? value : NULL;
-}
-
-/* Where entries live; "" when the cache is off or has no place. */
-static void folder_path(struct text *path) {
-  const char *off = getenv("LUHIP_CACHE"), *own = getenv("LUHIP_CACHE_DIR"), *base;
-  if (off && (strcmp(off, "off") == 0 || strcmp(off, "0") == 0)) return;
-  if (own && *own)
-    text_add(path, own);
-  else if ((base = environment_path("XDG_CACHE_HOME")) != NULL)
-    text_printf(path, "%s/luhip", base);
-  else if ((base = environment_path("HOME")) != NULL)
-    text_printf(path, "%s/.cache/luhip", base);
 }
 
 /* One warning per folder and cause in a row, not one per compile. */
@@ -65,7 +48,7 @@ static void warn_folder(const char *path, int error) {
 /* A descriptor of the folder, -1: none to be used. */
 static int open_folder(struct text *path) {
   int folder = -1;
-  folder_path(path);
+  cache_folder(path);
   if (!path->length || path->failed) return -1;
   int error = file_open_own_folder(path->data, &folder);
   if (!error) return folder;
