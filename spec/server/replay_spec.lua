@@ -1,5 +1,6 @@
 -- Rules F9 to F12: replaying, freeing, changing arguments.
 
+local luhip = require "luhip"
 local support = require "spec.support"
 local captures = require "spec.server.captures"
 local work = require "spec.server.work"
@@ -279,6 +280,29 @@ support.each_device(function(id)
         g:replay()
         assert.is_nil((z:check()))
         g:free()
+      end)
+    end)
+
+    it("F11 a buffer may give way to a null pointer, and come back in another place", function()
+      each_kind(function(capture)
+        local either = dev:kernel [[
+          extern "C" __global__ void either(float *a, float *b) {
+            if (a) a[0] += 1;
+            if (b) b[0] += 10;
+          }
+        ]]
+        local x = dev:buffer("f32", n, 0)
+        local g = capture(function()
+          either:launch({ grid = 1, block = 1 }, x, luhip.null)
+        end)
+        g:update(1, luhip.null, x)
+        assert.same({ luhip.null, "f32[64]" }, g:nodes()[1].args)
+        x:fill(0)
+        g:replay()
+        assert.equal(10, first(x))
+        g:update(1, luhip.null, luhip.null)
+        g:replay()
+        assert.equal(10, first(x))
       end)
     end)
 

@@ -305,8 +305,9 @@ static bool same_uses(const struct node *node, const struct op_use *uses, uint32
   if (node->nuses != nuses) return false;
   for (uint32_t i = 0; i < nuses; i++) {
     const struct op_use *a = &node->uses[i], *b = &uses[i];
-    if (a->allocation != b->allocation || a->access != b->access || a->region.offset != b->region.offset ||
-        a->region.width != b->region.width || a->region.rows != b->region.rows || a->region.pitch != b->region.pitch)
+    if (a->allocation != b->allocation || a->param != b->param || a->access != b->access ||
+        a->region.offset != b->region.offset || a->region.width != b->region.width ||
+        a->region.rows != b->region.rows || a->region.pitch != b->region.pitch)
       return false;
   }
   return true;
