@@ -472,6 +472,10 @@ LUHIP_API luhip_status luhip_profile_span(luhip_profile *profile, double *start_
 LUHIP_API luhip_profile *luhip_profile_retain(luhip_profile *profile);
 LUHIP_API void luhip_profile_release(luhip_profile *profile);
 
+/* Makes every open window and trace worthless: a launch that was wanted could not even be tried, as when its kernel does
+   not compile. */
+LUHIP_API void luhip_profiles_fail(luhip_device *device, luhip_error *reason);
+
 /* One operation of a trace. Strings are owned by the trace. */
 typedef struct luhip_trace_record {
   const char *kind; /* "launch", "write", "read", "copy", "fill", "replay" */

@@ -33,8 +33,11 @@ static struct lb_program *push_program(lua_State *L, int device, int source, int
   luhip_error *error = NULL;
   luhip_status status = luhip_compile(lb_owner(L, owner), lua_tostring(L, source), &native, &program->program, &error);
   if (status != LUHIP_OK) {
-    /* A kernel that was to be launched now: what is recorded without that launch is not what was meant. */
-    if (lazy && *lazy) luhip_stream_doom_capture(owner->device, lb_scope(L, lb_state(L), owner).stream, error);
+    /* A kernel that was to be launched now: what is recorded or timed without that launch is not what was meant. */
+    if (lazy && *lazy) {
+      luhip_stream_doom_capture(owner->device, lb_scope(L, lb_state(L), owner).stream, error);
+      luhip_profiles_fail(owner->device, error);
+    }
     lb_fail(L, status, error);
   }
   lua_remove(L, -2); /* what owned the options */

@@ -272,6 +272,7 @@ void captures_close(luhip_device *device) {
 
 /* The first reason is the one that is told. Takes over the error. */
 static void doom(struct capture *capture, luhip_error *error) {
+  profiler_lost(capture->graph->device, error);
   if (capture->doom) {
     luhip_error_release(error);
   } else {

@@ -53,6 +53,19 @@ void watches_fail(luhip_device *device, uint64_t sequence, struct failure *failu
   }
 }
 
+void profiler_lost(luhip_device *device, luhip_error *error) {
+  if (!device->profiler.watches) return;
+  struct failure *failure = failure_new(&device->failures, luhip_error_retain(error));
+  watches_fail(device, next_sequence(), failure);
+  failure_release(failure);
+}
+
+void luhip_profiles_fail(luhip_device *device, luhip_error *reason) {
+  if (device_enter(device, NULL)) return;
+  profiler_lost(device, reason);
+  device_leave(device);
+}
+
 luhip_status watch_report(luhip_device *device, const struct watch *watch, const char *what, luhip_error **error) {
   if (!watch->failure) return device_sound(device, error);
   struct failure_set set = {0};

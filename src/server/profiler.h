@@ -47,6 +47,8 @@ void watch_forget(luhip_device *device, struct watch *watch);
 /* OK, or what makes the watch worthless. */
 luhip_status watch_report(luhip_device *device, const struct watch *watch, const char *what, luhip_error **error);
 void watches_fail(luhip_device *device, uint64_t sequence, struct failure *failure);
+/* Something that got no operation has failed. */
+void profiler_lost(luhip_device *device, luhip_error *error);
 /* An operation has failed or was skipped. */
 static inline void profiler_failed(struct profiler *profiler, luhip_device *device, uint64_t sequence,
                                    struct failure *failure) {
