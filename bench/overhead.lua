@@ -149,6 +149,24 @@ row("allocate and free 4 KiB", 1e6 * cost(101, 20, function()
   dev:buffer("f32", 1024):free()
 end), "us")
 
+-- Rows at a pitch, beside what one memcpy a row costs on the device itself.
+local N = 1000
+local by_rows = dev:kernel [[
+  extern "C" __global__ void by_rows(char *to, const char *from, long long pitch, long long width, int rows) {
+    for (int i = 0; i < rows; i++) __builtin_memcpy(to + i * width, from + i * pitch, width);
+  }
+]]
+local pitched, packed = dev:pitched("f32", { N, N }, 1), dev:buffer("f32", { N, N }, 0)
+local rows_span, pitch = pitched:span(), pitched.strides[1]
+local one_by_one = cost(51, 1, function()
+  by_rows:launch({ grid = 1, block = 1 }, packed, rows_span, 4 * pitch, 4 * N, N)
+end, sync)
+local in_one = cost(51, 1, function()
+  packed:copy(pitched)
+end, sync)
+row("copy of 1000 x 1000 f32 from a pitched buffer", 1e6 * in_one, "us")
+row("the same, as a multiple of a memcpy per row", in_one / one_by_one, "x", 1.2)
+
 ---- Compiling ------------------------------------------------------------------------------------------------
 
 -- Each source is new to every cache.

@@ -91,8 +91,16 @@ static enum fit put_f32(const luhip_arg *arg, unsigned char *to) {
   return isinf(value) && arg->tag == LUHIP_ARG_FLOAT && !isinf(arg->f) ? NO_RANGE : FIT;
 }
 
+/* An integer as a double that rounds to 16 bits as the integer does: bits that do not fit leave a trace in the last
+   place. */
+static double sticky(int64_t value) {
+  uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
+  if (magnitude >> 53) magnitude = (magnitude >> 12 | ((magnitude & 0xfff) != 0)) << 12;
+  return value < 0 ? -(double)magnitude : (double)magnitude;
+}
+
 static enum fit put_16(const luhip_arg *arg, enum signature_code code, unsigned char *to) {
-  double given = arg->tag == LUHIP_ARG_INT ? (double)arg->i : arg->f;
+  double given = arg->tag == LUHIP_ARG_INT ? sticky(arg->i) : arg->f;
   uint16_t value = code == SIGNATURE_F16 ? half_from_double(given) : bfloat16_from_double(given);
   const uint16_t infinity = code == SIGNATURE_F16 ? 0x7c00 : 0x7f80;
   memcpy(to, &value, sizeof value);
