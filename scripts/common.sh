@@ -10,7 +10,7 @@ stale() {
   [ -n "$(find "$root/src" "$root/cmake" "$root/CMakeLists.txt" "$root/CMakePresets.json" -newer "$stamp" -print -quit)" ]
 }
 
-# build PRESET: brings build/PRESET up to date. Says so on stderr, and shows the end of the log when it fails.
+# build PRESET: brings build/PRESET up to date. Says so on stderr, and shows what is in the log when it fails.
 build() {
   local preset=$1 dir=$root/build/$1 log=$root/build/$1.log
   stale "$preset" || return 0
@@ -23,8 +23,9 @@ build() {
     { [ -f "$dir/Makefile" ] || cmake -S "$root" --preset "$preset"; } >"$log" 2>&1 </dev/null &&
       cmake --build "$dir" -j "$jobs" >>"$log" 2>&1 </dev/null &&
       mv "$dir/.building" "$dir/.built" && exit 0
-    echo "luhip: the build failed; the end of $log:" >&2
-    tail -n 25 "$log" >&2
+    echo "luhip: the build failed; from $log:" >&2
+    # What a parallel build says about the failure is not at its end.
+    { grep -m 3 -A 8 -E 'error:|CMake Error|undefined reference' "$log" || tail -n 25 "$log"; } >&2
     exit 1
   ) 9>"$root/build/$preset.lock"
 }
