@@ -448,7 +448,14 @@ typedef struct luhip_launch_config {
 /* Errors are only those of the call itself (argument, type, range, limits, freed). What the work does wrong
    claims the buffers it would have written and is met by read, check and sync. */
 LUHIP_API luhip_status luhip_launch(luhip_kernel *kernel, const luhip_launch_config *config, const luhip_arg *args, size_t nargs, luhip_error **error);
-/* The same with the geometry checked once. The launcher keeps the kernel, the stream and the buffers of the config. */
+/* A launch whose kernel has just failed to compile, for hosts that compile as late as that: `reason` is what
+   luhip_compile said of the source and options, `kernel` is as for luhip_program_kernel. There is nothing to check
+   the arguments against, but that their buffers are this device's and were not freed. Those that would have been
+   written carry the reason; only parameters that the source declares as pointers to const, and those that the options'
+   access names "in", are known to be read. While the stream records, the recording is doomed instead and its end
+   claims them. With config->dry nothing is claimed; open profiles are worthless in any case. */
+LUHIP_API luhip_status luhip_launch_uncompiled(luhip_device *device, const char *source, const luhip_compile_options *options, const char *kernel, const luhip_launch_config *config, const luhip_arg *args, size_t nargs, luhip_error *reason, luhip_error **error);
+/* A launch with the geometry checked once. The launcher keeps the kernel, the stream and the buffers of the config. */
 LUHIP_API luhip_status luhip_bind(luhip_kernel *kernel, const luhip_launch_config *config, luhip_launcher **launcher, luhip_error **error);
 LUHIP_API luhip_status luhip_launcher_run(luhip_launcher *launcher, luhip_stream *stream, bool dry, const luhip_arg *args, size_t nargs, luhip_error **error); /* stream: used when the config named none */
 LUHIP_API void luhip_launcher_release(luhip_launcher *launcher);

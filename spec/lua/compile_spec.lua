@@ -211,7 +211,10 @@ support.each_device(function(id)
     local broken = dev:kernel('extern "C" __global__ void k(int *x) { x[0] = nothing; }', { lazy = true })
     for _ = 1, 2 do
       fails("compile", function()
-        broken:launch({ grid = 1, block = 1 }, x)
+        broken(1, 1)
+      end, "nothing")
+      fails("compile", function()
+        return broken.params
       end, "nothing")
     end
     fails("argument", function()

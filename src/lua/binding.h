@@ -86,6 +86,10 @@ int lb_fail(lua_State *L, luhip_status status, luhip_error *error);
 void lb_push_error(lua_State *L, luhip_status status, luhip_error *error);
 /* Pushes "device:buffer" or "luhip.open" for the running function, or "?". */
 const char *lb_push_function_name(lua_State *L);
+/* Raises the error object on top, which gets its place in the Lua code. */
+int lb_throw(lua_State *L);
+/* What the error object at idx holds, borrowed. */
+luhip_error *lb_native_error(lua_State *L, int idx);
 int lb_is_error(lua_State *L);   /* core.is_error */
 int lb_make_error(lua_State *L); /* core.error */
 
@@ -300,6 +304,14 @@ struct lb_kernel {
   bool lazy;
 };
 struct lb_kernel *lb_check_kernel(lua_State *L, int idx); /* compiled and not freed */
+/* The same, to be launched. When it does not compile now, it is still `lazy`, and the error object is pushed (D2). */
+struct lb_kernel *lb_check_launched(lua_State *L, int idx);
+/* What the lazy kernel at idx is made of. Pushes what owns it. */
+struct lb_recipe {
+  const char *source, *name; /* name NULL: the only kernel */
+  luhip_compile_options options;
+};
+void lb_push_recipe(lua_State *L, int idx, struct lb_recipe *recipe);
 
 /* launch.c */
 struct lb_launcher {

@@ -54,7 +54,7 @@ static void set_extra(lua_State *L, const char *name) {
   lua_pop(L, 1);
 }
 
-static int raise_top(lua_State *L) {
+int lb_throw(lua_State *L) {
   luaL_checkstack(L, 8, NULL);
   push_position(L);
   set_extra(L, "position");
@@ -68,7 +68,7 @@ int lb_raise(lua_State *L, luhip_status kind, const char *format, ...) {
   lua_pushvfstring(L, format, list);
   va_end(list);
   wrap_message(L, luhip_error_kind_name(kind));
-  return raise_top(L);
+  return lb_throw(L);
 }
 
 int lb_argument(lua_State *L, int idx, luhip_status kind, const char *format, ...) {
@@ -86,7 +86,7 @@ int lb_argument(lua_State *L, int idx, luhip_status kind, const char *format, ..
   lua_pushliteral(L, ")");
   lua_concat(L, 3);
   wrap_message(L, luhip_error_kind_name(kind));
-  return raise_top(L);
+  return lb_throw(L);
 }
 
 struct native {
@@ -119,7 +119,11 @@ int lb_fail(lua_State *L, luhip_status status, luhip_error *error) {
     return luaL_error(L, "stack overflow");
   }
   lb_push_error(L, status, error);
-  return raise_top(L);
+  return lb_throw(L);
+}
+
+luhip_error *lb_native_error(lua_State *L, int idx) {
+  return ((const struct lb_error *)lb_check(L, idx, LB_ERROR))->error;
 }
 
 /* core.error(kind, message [, fields]): makes, does not raise. */

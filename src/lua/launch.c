@@ -124,10 +124,15 @@ struct geometry {
   const struct lb_stream *stream; /* given; else the current one */
 };
 
+/* For messages. */
+static const char *kernel_name(const struct lb_kernel *kernel) {
+  return kernel->kernel ? luhip_kernel_name(kernel->kernel) : "(not compiled)";
+}
+
 /* A whole number, of any size: the library knows the limits and names them. */
 static int64_t read_whole(lua_State *L, int idx, const struct lb_kernel *kernel, const char *what) {
   if (lua_isinteger(L, idx)) return lua_tointeger(L, idx);
-  const char *text = lua_pushfstring(L, "kernel '%s': %s", luhip_kernel_name(kernel->kernel), what);
+  const char *text = lua_pushfstring(L, "kernel '%s': %s", kernel_name(kernel), what);
   lua_Integer value = lb_to_integer(L, idx < 0 ? idx - 1 : idx, text, LUA_MININTEGER, LUA_MAXINTEGER);
   lua_pop(L, 1);
   return value;
@@ -142,8 +147,8 @@ static void read_dims(lua_State *L, int idx, const struct lb_kernel *kernel, con
   }
   lua_Unsigned n = lua_rawlen(L, idx);
   if (n < 1 || n > 3)
-    lb_raise(L, LUHIP_E_ARGUMENT, "kernel '%s': %s has 1 to 3 dimensions, not %I", luhip_kernel_name(kernel->kernel),
-             what, (LUAI_UACINT)n);
+    lb_raise(L, LUHIP_E_ARGUMENT, "kernel '%s': %s has 1 to 3 dimensions, not %I", kernel_name(kernel), what,
+             (LUAI_UACINT)n);
   for (int i = 0; i < (int)n; i++) {
     lua_rawgeti(L, idx, i + 1);
     dims[i] = read_whole(L, -1, kernel, what);
@@ -197,7 +202,7 @@ static void read_geometry(lua_State *L, int idx, const struct lb_kernel *kernel,
   }
   for (int key = 0; key < 2; key++)
     if (!(given & (1u << key)))
-      lb_raise(L, LUHIP_E_ARGUMENT, "kernel '%s': no %s was given", luhip_kernel_name(kernel->kernel), names[key]);
+      lb_raise(L, LUHIP_E_ARGUMENT, "kernel '%s': no %s was given", kernel_name(kernel), names[key]);
   if (!(given & 1u << 4)) return;
   lua_pushliteral(L, "touches");
   lua_rawget(L, idx);
@@ -218,15 +223,37 @@ static luhip_stream *live_stream(lua_State *L, const struct lb_stream *stream) {
   return stream->stream;
 }
 
+/* The launch of a kernel that did not compile, the last argument at `last` and the error object behind it. A dry run
+   tells it at once. */
+static int launch_uncompiled(lua_State *L, const struct lb_kernel *kernel, int last) {
+  struct geometry geometry;
+  struct arguments arguments;
+  struct lb_recipe recipe;
+  luhip_error *error = NULL;
+  read_geometry(L, 2, kernel, &geometry);
+  read_arguments(L, 3, last, &arguments);
+  lb_push_recipe(L, 1, &recipe);
+  struct lb_scope scope = lb_scope(L, state_upvalue(L), kernel->owner);
+  geometry.config.dry = scope.dry;
+  geometry.config.stream = geometry.stream ? live_stream(L, geometry.stream) : scope.stream;
+  luhip_status status =
+      luhip_launch_uncompiled(lb_owner(L, kernel->owner), recipe.source, &recipe.options, recipe.name, &geometry.config,
+                              arguments.args, arguments.n, lb_native_error(L, last + 1), &error);
+  if (status != LUHIP_OK) return lb_fail(L, status, error);
+  lua_settop(L, last + 1);
+  return scope.dry ? lb_throw(L) : 0;
+}
+
 /* k:launch({ grid=, block=, ... }, arguments...) */
 static int kernel_launch(lua_State *L) {
-  const struct lb_kernel *kernel = lb_check_kernel(L, 1);
+  int tries = 0, last = lua_gettop(L);
+  const struct lb_kernel *kernel = lb_check_launched(L, 1);
   const struct lb_state *state = state_upvalue(L);
   struct geometry geometry;
   struct arguments arguments;
   luhip_error *error = NULL;
   luhip_status status;
-  int tries = 0, last = lua_gettop(L);
+  if (!kernel->kernel) return launch_uncompiled(L, kernel, last);
   read_geometry(L, 2, kernel, &geometry);
   read_arguments(L, 3, last, &arguments);
   do {

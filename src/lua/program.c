@@ -18,9 +18,15 @@ static struct lb_program *check_program(lua_State *L, int idx) {
   return program;
 }
 
-/* Compiles the text at `source` with the options at `options`; pushes the program. */
-static struct lb_program *push_program(lua_State *L, int device, int source, int options, const char *name,
-                                       bool *lazy) {
+/* Whether a compile failed for what it found, not for how it was asked. */
+static bool is_of_the_work(luhip_status status) {
+  return status == LUHIP_E_COMPILE || status == LUHIP_E_TIMEOUT || status == LUHIP_E_MEMORY || status == LUHIP_E_DRIVER;
+}
+
+/* Compiles the text at `source` with the options at `options`; pushes the program. `launched`: it is for a launch,
+   so that a failure of the work is not raised but pushed, and NULL returned. */
+static struct lb_program *push_program(lua_State *L, int device, int source, int options, const char *name, bool *lazy,
+                                       bool launched) {
   luhip_compile_options native;
   struct lb_device *owner = lb_check(L, device, LB_DEVICE);
   lb_compile_options(L, options, name, &native, lazy);
@@ -32,6 +38,10 @@ static struct lb_program *push_program(lua_State *L, int device, int source, int
   lua_setiuservalue(L, -2, 2);
   luhip_error *error = NULL;
   luhip_status status = luhip_compile(lb_owner(L, owner), lua_tostring(L, source), &native, &program->program, &error);
+  if (status != LUHIP_OK && launched && error && is_of_the_work(status)) {
+    lb_push_error(L, status, error);
+    return NULL;
+  }
   if (status != LUHIP_OK) {
     /* A kernel that was to be launched now: what is recorded or timed without that launch is not what was meant. */
     if (lazy && *lazy) {
@@ -49,7 +59,7 @@ int lb_device_compile(lua_State *L) {
   lb_check_device(L, 1);
   lb_check_text(L, 2, "source");
   lua_settop(L, 3);
-  push_program(L, 1, 2, 3, NULL, NULL);
+  push_program(L, 1, 2, 3, NULL, NULL, false);
   return 1;
 }
 
@@ -180,13 +190,14 @@ int lb_device_kernel(lua_State *L) {
   lb_compile_options(L, 4, name, &options, &lazy);
   lua_settop(L, 4);
   if (lazy) return push_lazy(L, device);
-  push_program(L, 1, 2, 4, name, &lazy);
+  push_program(L, 1, 2, 4, name, &lazy, false);
   push_kernel(L, 5, name);
   return 1;
 }
 
-/* Compiles the lazy kernel at idx. */
-static void compile_lazy(lua_State *L, int idx, struct lb_kernel *kernel) {
+/* Compiles the lazy kernel at idx. When it is launched and does not compile, it stays lazy and the error object is
+   pushed. */
+static void compile_lazy(lua_State *L, int idx, struct lb_kernel *kernel, bool launched) {
   bool lazy;
   int base = lua_gettop(L);
   luaL_checkstack(L, 20, NULL);
@@ -194,7 +205,11 @@ static void compile_lazy(lua_State *L, int idx, struct lb_kernel *kernel) {
   lua_getiuservalue(L, idx, 1);
   lua_getiuservalue(L, idx, 3);
   for (int i = 2; i <= 4; i++) lua_rawgeti(L, base + 2, i);
-  push_program(L, base + 1, base + 3, base + 5, lua_tostring(L, base + 4), &lazy);
+  if (!push_program(L, base + 1, base + 3, base + 5, lua_tostring(L, base + 4), &lazy, launched)) {
+    lua_replace(L, base + 1);
+    lua_settop(L, base + 1);
+    return;
+  }
   lua_pushvalue(L, idx);
   find_kernel(L, base + 6, lua_tostring(L, base + 4), kernel);
   kernel->lazy = false;
@@ -203,12 +218,31 @@ static void compile_lazy(lua_State *L, int idx, struct lb_kernel *kernel) {
   lua_settop(L, base);
 }
 
-struct lb_kernel *lb_check_kernel(lua_State *L, int idx) {
+static inline struct lb_kernel *check_kernel(lua_State *L, int idx, bool launched) {
   struct lb_kernel *kernel = lb_check(L, idx, LB_KERNEL);
   lb_owner(L, kernel->owner);
-  if (kernel->lazy) compile_lazy(L, idx, kernel);
-  if (!kernel->kernel) lb_argument(L, idx, LUHIP_E_FREED, "the kernel was freed");
+  if (kernel->lazy) compile_lazy(L, idx, kernel, launched);
+  if (!kernel->kernel && !kernel->lazy) lb_argument(L, idx, LUHIP_E_FREED, "the kernel was freed");
   return kernel;
+}
+
+struct lb_kernel *lb_check_kernel(lua_State *L, int idx) {
+  return check_kernel(L, idx, false);
+}
+
+struct lb_kernel *lb_check_launched(lua_State *L, int idx) {
+  return check_kernel(L, idx, true);
+}
+
+void lb_push_recipe(lua_State *L, int idx, struct lb_recipe *recipe) {
+  bool lazy;
+  luaL_checkstack(L, 8, NULL);
+  lua_getiuservalue(L, idx, 3);
+  int table = lua_gettop(L);
+  for (int i = 2; i <= 4; i++) lua_rawgeti(L, table, i);
+  recipe->source = lua_tostring(L, table + 1); /* the kernel keeps the table, and that the strings */
+  recipe->name = lua_tostring(L, table + 2);
+  lb_compile_options(L, table + 3, recipe->name, &recipe->options, &lazy);
 }
 
 void lb_open_program(lua_State *L) {

@@ -316,6 +316,13 @@ static luhip_status add(struct capture *capture, const struct command *command, 
   return error_give(error, none);
 }
 
+/* A node that does nothing stands for it; a doomed graph is never seen. */
+void capture_uncompiled(struct capture *capture, const struct command *command, luhip_error *reason) {
+  struct node node = {.kind = LUHIP_NODE_COPY, .nuses = command->nuses, .uses = command->uses};
+  doom(capture, luhip_error_retain(reason));
+  graph_add(capture->graph, &node);
+}
+
 luhip_status capture_launch(struct capture *capture, struct command *command, const struct recorded_launch *launch,
                             luhip_error **error) {
   char what[160];

@@ -50,6 +50,9 @@ struct recorded_launch {
 };
 luhip_status capture_launch(struct capture *capture, struct command *command, const struct recorded_launch *launch,
                             luhip_error **error);
+/* A launch that cannot be a node, as its kernel did not compile: dooms the recording, whose end claims what it would
+   have written. */
+void capture_uncompiled(struct capture *capture, const struct command *command, luhip_error *reason);
 luhip_status capture_write(struct capture *capture, struct command *command, const void *data, luhip_error **error);
 /* Takes over the filling's seed, also when it fails. */
 luhip_status capture_fill(struct capture *capture, struct command *command, const struct filling *filling,
