@@ -2,13 +2,16 @@
  * event.c - an event is a place in a stream and the time it was reached.
  *
  * hipEventRecord puts a command into the stream and keeps the command's position, so that whether the event
- * has come, and waiting for it, are the stream's affair: a wait for an earlier record stays right when the event
- * is recorded again elsewhere. The command notes the time, unless a later record has made it obsolete
- * (`generation`). One lock guards all events; nothing waits under it.
+ * waiting for it is the stream's affair: a wait for an earlier record stays right when the event is recorded again
+ * elsewhere. The command notes the time and that it came, unless a later record has made it obsolete (`generation`).
+ * One lock guards all events; nothing waits under it. Asking whether an event has come takes no lock, since who asks
+ * again and again would keep the stream's thread from answering. What was recorded before a fork has come for the
+ * child (`epoch`), where nobody will run it.
  */
 #include "cpu/event.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
@@ -18,13 +21,16 @@
 struct hip_event_impl {
   int refs;
   unsigned flags;
-  uint64_t generation; /* counts records */
-  hip_stream_t stream; /* of the last record, a reference; NULL: never recorded */
+  _Atomic uint64_t generation; /* counts records */
+  _Atomic uint64_t reached;    /* the generation whose command has run last */
+  atomic_uint epoch;           /* of the last record */
+  hip_stream_t stream;         /* of the last record, a reference; NULL: never recorded */
   uint64_t position;
   int64_t time_ns;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_uint epoch; /* counts forks */
 
 /* The lock is held. Gives the stream whose reference is to be dropped after unlocking. */
 static hip_stream_t drop(hip_event_t event) {
@@ -59,12 +65,15 @@ hip_error_t cpu_event_record(hip_event_t event, hip_stream_t stream) {
   if (!command) return hip_ErrorOutOfMemory;
   pthread_mutex_lock(&lock);
   uint64_t position;
+  unsigned old_epoch = event->epoch;
+  event->epoch = epoch;
   command->record = (struct command_record){.event = event, .generation = ++event->generation};
   event->refs++;
   hip_error_t rc = cpu_stream_commit(stream, command, &position);
   hip_stream_t old = NULL;
   if (rc) {
     event->generation--;
+    event->epoch = old_epoch;
     event->refs--;
   } else {
     old = event->stream;
@@ -80,16 +89,19 @@ void cpu_event_reached(const struct command_record *record) {
   struct timespec ts;
   clock_gettime(CLOCK_MONOTONIC, &ts);
   pthread_mutex_lock(&lock);
-  if (record->event->generation == record->generation)
+  if (record->event->generation == record->generation) {
     record->event->time_ns = (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+    record->event->reached = record->generation;
+  }
   hip_stream_t stream = drop(record->event);
   pthread_mutex_unlock(&lock);
   cpu_stream_release(stream);
 }
 
-/* The lock is held. */
+/* In this order: a record by another thread meanwhile cannot make it look done. */
 static bool has_come(hip_event_t event) {
-  return !event->stream || cpu_stream_passed(event->stream, event->position);
+  uint64_t reached = event->reached;
+  return reached == event->generation || event->epoch != epoch;
 }
 
 /* Where the event stands, with a reference; NULL when there is nothing to wait for. */
@@ -103,10 +115,7 @@ static hip_stream_t place(hip_event_t event, uint64_t *position) {
 
 hip_error_t cpu_event_query(hip_event_t event) {
   if (!event) return hip_ErrorInvalidHandle;
-  pthread_mutex_lock(&lock);
-  bool come = has_come(event);
-  pthread_mutex_unlock(&lock);
-  return come ? hip_Success : hip_ErrorNotReady;
+  return has_come(event) ? hip_Success : hip_ErrorNotReady;
 }
 
 hip_error_t cpu_event_synchronize(hip_event_t event) {

@@ -86,6 +86,7 @@ static uint32_t wait_for_launch(uint32_t seen) {
       if (generation != seen) return generation;
       pause_processor();
     }
+    sched_yield(); /* who launches next may be on this processor */
   } while (cpu_pool_now() < end);
   atomic_fetch_add(&pool.sleepers, 1);
   while ((generation = atomic_load(&pool.generation)) == seen) futex_wait(&pool.generation, seen);

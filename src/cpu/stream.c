@@ -61,7 +61,8 @@ static bool may_spin(void) {
   return known == 2;
 }
 
-/* Looks at a position until it differs from what it was, or the time is up. */
+/* Looks at a position until it differs from what it was, or the time is up. Yields, since the thread whose work is
+   awaited may be on the same processor and would only run when this one sleeps. */
 static void spin(const _Atomic uint64_t *position, uint64_t was) {
   struct timespec start, now;
   if (!may_spin()) return;
@@ -71,6 +72,7 @@ static void spin(const _Atomic uint64_t *position, uint64_t was) {
       if (atomic_load_explicit(position, memory_order_acquire) != was) return;
       __builtin_ia32_pause();
     }
+    sched_yield();
     clock_gettime(CLOCK_MONOTONIC, &now);
   } while ((now.tv_sec - start.tv_sec) * 1000000000L + (now.tv_nsec - start.tv_nsec) < SPIN_NS);
 }
