@@ -174,7 +174,24 @@ static const char *const built_in[] = {"hip/hip_runtime.h",
                                        "type_traits",
                                        "utility",
                                        "algorithm",
-                                       "limits"};
+                                       "limits",
+                                       "inttypes.h",
+                                       "cinttypes",
+                                       "array",
+                                       "functional",
+                                       "initializer_list",
+                                       "math_constants.h",
+                                       "math_functions.h",
+                                       "hip/hip_math_constants.h",
+                                       "cuda.h",
+                                       "cuda_runtime_api.h",
+                                       "cuda_bf16.h",
+                                       "cuComplex.h",
+                                       "cooperative_groups.h",
+                                       "device_functions.h",
+                                       "device_launch_parameters.h",
+                                       "vector_types.h",
+                                       "vector_functions.h"};
 enum { BUILT_IN = sizeof built_in / sizeof *built_in };
 
 struct headers {

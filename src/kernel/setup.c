@@ -163,6 +163,7 @@ static void hash_all(struct setup *setup) {
   hash_strings(&hash, &setup->flags);
   hash_strings(&hash, &setup->names);
   hash_strings(&hash, &setup->texts);
+  hash_add_u64(&hash, setup->options->strict);
   hash_add_u64(&hash, setup->options->nnames);
   for (size_t i = 0; i < setup->options->nnames; i++) hash_add_string(&hash, setup->options->names[i]);
   hash_finish(&hash, setup->key);

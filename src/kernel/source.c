@@ -117,7 +117,7 @@ static bool add_scan(struct source *source, const char *text, size_t bytes) {
 
 luhip_status source_start(struct source *source, const char *text, const luhip_compile_options *options,
                           const char *program, luhip_error **error) {
-  *source = (struct source){.program = program, .text = text};
+  *source = (struct source){.program = program, .text = text, .strict = options->strict};
   if (!add_scan(source, text, strlen(text))) return no_memory(error);
   for (size_t i = 0; i < source->scans[0].nkernels; i++) {
     const struct scan_kernel *kernel = &source->scans[0].kernels[i];
@@ -253,10 +253,17 @@ static void add_tail(struct source *source, struct text *text) {
   }
 }
 
+/* A device whose own headers have more than hiprtc takes that away; hiprtc itself has no such header. */
+static const char strict_text[] = "#define LUHIP_STRICT 1\n"
+                                  "#if __has_include(<luhip_strict.h>)\n"
+                                  "#include <luhip_strict.h>\n"
+                                  "#endif\n";
+
 char *source_assemble(struct source *source) {
   struct text text = {0};
   add_line_directive(&text, SOURCE_PRELUDE);
   text_add(&text, kernel_prelude);
+  if (source->strict) text_add(&text, strict_text);
   add_definitions(source, &text);
   add_line_directive(&text, source->program);
   add_marked(source, &text);

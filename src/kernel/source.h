@@ -36,6 +36,7 @@ struct source {
   size_t nwanted;
   int ntried; /* lines of the tail that try one name expression each; as many lines of their markers follow */
   bool hidden;
+  bool strict;
 };
 
 /* Scans the source and notes its kernels and the name expressions. The strings are borrowed. */

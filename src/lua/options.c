@@ -12,9 +12,9 @@
 
 #include "lua/binding.h"
 
-enum key { NAME, DEFINES, INCLUDE_DIRS, HEADERS, FLAGS, NAMES, ACCESS, CACHE, TIMEOUT, LAZY };
+enum key { NAME, DEFINES, INCLUDE_DIRS, HEADERS, FLAGS, NAMES, ACCESS, CACHE, TIMEOUT, STRICT, LAZY };
 static const char *const keys[] = {"name",   "defines", "include_dirs", "headers", "flags", "names",
-                                   "access", "cache",   "timeout",      "lazy",    NULL};
+                                   "access", "cache",   "timeout",      "strict",  "lazy",  NULL};
 
 /* ---- what owns it ------------------------------------------------------------------------------------------------------- */
 
@@ -188,6 +188,9 @@ static void read_option(lua_State *L, int anchor, enum key key, int idx, luhip_c
     break;
   case TIMEOUT:
     options->timeout_ms = (unsigned)lb_to_integer(L, idx, "timeout", 1, UINT32_MAX);
+    break;
+  case STRICT:
+    options->strict = read_boolean(L, idx, "strict");
     break;
   case LAZY:
     if (!lazy) lb_raise(L, LUHIP_E_ARGUMENT, "lazy is an option of dev:kernel, not of dev:compile");
