@@ -520,6 +520,28 @@ support.each_device(function(id)
       assert.equal(1, dev:profile(add).count)
     end)
 
+    it("times launches with two events where the driver does not time them itself", function()
+      testing.untimed_launches(dev, function()
+        local p = dev:profile(function()
+          add()
+          add()
+        end)
+        assert.equal(2, by_name(p).add.calls)
+        assert.is_true(p.ms >= 0)
+      end)
+      assert.equal(3.0, x:read()[1])
+    end)
+
+    if id:match "^cpu" then
+      it("raises what a kernel did wrong", function()
+        support.assert_error_kind("fault", function()
+          dev:profile(function()
+            k.wild:launch(work.over(N), x, N, FAR)
+          end)
+        end, "'wild'")
+      end)
+    end
+
     it("refuses a second one inside, and what is no function", function()
       support.assert_error_kind("argument", function()
         dev:profile(function()

@@ -32,6 +32,12 @@ static void launch(hip_stream_t stream, const struct cpu_launch *what) {
   if (cpu_exec_run(what, &fault)) cpu_device_add_fault(cpu_stream_device(stream), &fault);
 }
 
+static void launch_timed(hip_stream_t stream, const struct command *command) {
+  int64_t before = cpu_event_clock();
+  launch(stream, &command->launch);
+  cpu_events_reached(command, before, cpu_event_clock());
+}
+
 void cpu_command_run(hip_stream_t stream, struct command *command) {
   switch (command->kind) {
   case COMMAND_COPY:
@@ -41,7 +47,10 @@ void cpu_command_run(hip_stream_t stream, struct command *command) {
     fill_rows(&command->fill);
     break;
   case COMMAND_LAUNCH:
-    launch(stream, &command->launch);
+    if (command->after.event)
+      launch_timed(stream, command);
+    else
+      launch(stream, &command->launch);
     break;
   case COMMAND_RECORD:
     cpu_event_reached(&command->record);

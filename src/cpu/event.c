@@ -85,17 +85,68 @@ hip_error_t cpu_event_record(hip_event_t event, hip_stream_t stream) {
   return rc;
 }
 
-void cpu_event_reached(const struct command_record *record) {
+/* The command records it. The lock is held, so that the command cannot have run. Gives the stream whose reference is to
+   be dropped after unlocking. */
+static hip_stream_t note_record(hip_event_t event, hip_stream_t stream, uint64_t position) {
+  hip_stream_t old = event->stream;
+  event->epoch = epoch;
+  event->generation++;
+  event->refs++;
+  event->stream = cpu_stream_retain(stream);
+  event->position = position;
+  return old;
+}
+
+hip_error_t cpu_events_commit(hip_event_t start, hip_event_t stop, hip_stream_t stream, struct command *command) {
+  if (!start || !stop || start == stop) {
+    cpu_stream_drop(stream, command);
+    return hip_ErrorInvalidHandle;
+  }
+  pthread_mutex_lock(&lock);
+  uint64_t position;
+  hip_stream_t old[2] = {NULL, NULL};
+  command->before = (struct command_record){.event = start, .generation = start->generation + 1};
+  command->after = (struct command_record){.event = stop, .generation = stop->generation + 1};
+  hip_error_t rc = cpu_stream_commit(stream, command, &position);
+  if (!rc) {
+    old[0] = note_record(start, stream, position);
+    old[1] = note_record(stop, stream, position);
+  }
+  pthread_mutex_unlock(&lock);
+  cpu_stream_release(old[0]);
+  cpu_stream_release(old[1]);
+  return rc;
+}
+
+int64_t cpu_event_clock(void) {
   struct timespec ts;
   clock_gettime(CLOCK_MONOTONIC, &ts);
-  pthread_mutex_lock(&lock);
+  return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* The lock is held; as drop. */
+static hip_stream_t reach(const struct command_record *record, int64_t time_ns) {
   if (record->event->generation == record->generation) {
-    record->event->time_ns = (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+    record->event->time_ns = time_ns;
     record->event->reached = record->generation;
   }
-  hip_stream_t stream = drop(record->event);
+  return drop(record->event);
+}
+
+void cpu_event_reached(const struct command_record *record) {
+  int64_t now = cpu_event_clock();
+  pthread_mutex_lock(&lock);
+  hip_stream_t stream = reach(record, now);
   pthread_mutex_unlock(&lock);
   cpu_stream_release(stream);
+}
+
+void cpu_events_reached(const struct command *command, int64_t before_ns, int64_t after_ns) {
+  pthread_mutex_lock(&lock);
+  hip_stream_t first = reach(&command->before, before_ns), second = reach(&command->after, after_ns);
+  pthread_mutex_unlock(&lock);
+  cpu_stream_release(first);
+  cpu_stream_release(second);
 }
 
 /* In this order: a record by another thread meanwhile cannot make it look done. */

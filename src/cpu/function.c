@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cpu/device.h"
+#include "cpu/event.h"
 #include "cpu/limits.h"
 #include "cpu/module.h"
 #include "cpu/stream.h"
@@ -95,8 +96,8 @@ static bool pack(const struct luhip_cpu_kernel *kernel, void **params, void **ex
   return true;
 }
 
-hip_error_t cpu_function_launch(hip_function_t function, const struct launch_geometry *geometry, hip_stream_t stream,
-                                void **params, void **extra) {
+static hip_error_t make_launch(hip_function_t function, const struct launch_geometry *geometry, hip_stream_t stream,
+                               void **params, void **extra, struct command **out) {
   if (!function || !stream || function->device != cpu_stream_device(stream)) return hip_ErrorInvalidHandle;
   if (!within_limits(function, geometry)) return hip_ErrorInvalidConfiguration;
   if (params && extra) return hip_ErrorInvalidValue;
@@ -117,7 +118,23 @@ hip_error_t cpu_function_launch(hip_function_t function, const struct launch_geo
                                 .checked = cpu_device_checked(function->device)};
   memcpy(launch->grid, geometry->grid, sizeof launch->grid);
   memcpy(launch->block, geometry->block, sizeof launch->block);
-  return cpu_stream_commit(stream, command, NULL);
+  *out = command;
+  return hip_Success;
+}
+
+hip_error_t cpu_function_launch(hip_function_t function, const struct launch_geometry *geometry, hip_stream_t stream,
+                                void **params, void **extra) {
+  struct command *command;
+  hip_error_t rc = make_launch(function, geometry, stream, params, extra, &command);
+  return rc ? rc : cpu_stream_commit(stream, command, NULL);
+}
+
+hip_error_t cpu_function_launch_timed(hip_function_t function, const struct launch_geometry *geometry,
+                                      hip_stream_t stream, void **params, void **extra, hip_event_t start,
+                                      hip_event_t stop) {
+  struct command *command;
+  hip_error_t rc = make_launch(function, geometry, stream, params, extra, &command);
+  return rc ? rc : cpu_events_commit(start, stop, stream, command);
 }
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */

@@ -18,6 +18,10 @@ bool cpu_module_covers(const void *ptr, size_t bytes, bool written);
 struct launch_geometry {
   unsigned grid[3], block[3], shared;
 };
+/* launch_timed: between the records of two events. */
+hip_error_t cpu_function_launch_timed(hip_function_t function, const struct launch_geometry *geometry,
+                                      hip_stream_t stream, void **params, void **extra, hip_event_t start,
+                                      hip_event_t stop);
 hip_error_t cpu_function_launch(hip_function_t function, const struct launch_geometry *geometry, hip_stream_t stream,
                                 void **params, void **extra);
 hip_error_t cpu_function_attribute(int *value, hip_func_attribute_t attribute, hip_function_t function);

@@ -247,6 +247,13 @@ static hip_error_t module_launch_kernel(hip_function_t function, unsigned int gx
   return note(cpu_function_launch(function, &geometry, stream, params, extra));
 }
 
+static hip_error_t launch_timed(hip_function_t function, unsigned int gx, unsigned int gy, unsigned int gz,
+                                unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
+                                hip_stream_t stream, void **params, void **extra, hip_event_t start, hip_event_t stop) {
+  struct launch_geometry geometry = {.grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared};
+  return note(cpu_function_launch_timed(function, &geometry, stream, params, extra, start, stop));
+}
+
 static hip_error_t func_get_attribute(int *value, hip_func_attribute_t attribute, hip_function_t function) {
   return note(cpu_function_attribute(value, attribute, function));
 }
@@ -407,6 +414,7 @@ static const struct hip_api api = {
     .hipGraphExecDestroy = graph_exec_destroy,
     .hipGraphExecUpdate = graph_exec_update,
     .hipxDeviceArch = device_arch,
+    .hipxLaunchTimed = launch_timed,
     .hipxToolchain = toolchain,
     .hipxCompile = compile,
     .hipxCompileFree = compile_free,

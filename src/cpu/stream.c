@@ -126,7 +126,10 @@ struct command *cpu_stream_command(hip_stream_t stream, enum command_kind kind, 
     cpu_command_free(command);
     return NULL;
   }
-  if (command) command->kind = kind;
+  if (command) {
+    command->kind = kind;
+    command->before.event = command->after.event = NULL;
+  }
   return command;
 }
 
@@ -220,10 +223,10 @@ static bool must_wake(hip_stream_t stream) {
 
 /* ---- capturing ------------------------------------------------------------------------------------------------- */
 
-/* The lock is held. Marks and callbacks have no place in a list: they speak of one run. */
+/* The lock is held. Marks, timed launches and callbacks have no place in a list: they speak of one run. */
 static hip_error_t capture(hip_stream_t stream, struct command *command) {
   struct command_list *noted = stream->capture;
-  if (command->kind > COMMAND_LAUNCH) {
+  if (command->kind > COMMAND_LAUNCH || command->after.event) {
     noted->invalid = true;
     command_keep(stream, command);
     return hip_ErrorStreamCaptureUnsupported;

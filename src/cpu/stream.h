@@ -67,6 +67,7 @@ struct command {
     struct command_callback callback;
     struct command_graph graph;
   };
+  struct command_record before, after; /* of a timed launch; no event: of any other */
   void *payload; /* bytes that travel with the command, 64-byte aligned: inlined, or from aligned_alloc */
   size_t capacity;
   _Alignas(64) unsigned char inlined[COMMAND_INLINE];
@@ -116,6 +117,9 @@ void cpu_graph_run(hip_stream_t stream, const struct command_graph *graph);
 void cpu_command_list_release(struct command_list *list);
 /* event.c */
 void cpu_event_reached(const struct command_record *record);
+int64_t cpu_event_clock(void); /* ns */
+/* Of a timed launch: both events, at these times. */
+void cpu_events_reached(const struct command *command, int64_t before_ns, int64_t after_ns);
 
 /* Around fork(): in the child all streams are empty and have no thread. */
 void cpu_streams_fork_prepare(void);

@@ -148,6 +148,7 @@ struct hip_fault {
   REQUIRED(hipxCompileFree, (struct hip_compile_result *result))             /* idempotent */ \
   OPTIONAL(hipxPreprocess, (const struct hip_compile_request *request, struct hip_compile_result *result)) /* result->code is the expanded text, user lines only */ \
   OPTIONAL(hipxLaunchTag, (uint64_t tag))                                    /* what this thread enqueues from now on carries tag into faults */ \
+  OPTIONAL(hipxLaunchTimed, (hip_function_t function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, hip_stream_t stream, void **params, void **extra, hip_event_t start, hip_event_t stop)) /* hipModuleLaunchKernel between the records of two events, which both come when it ends; not while capturing */ \
   OPTIONAL(hipxTakeFault, (struct hip_fault *fault))                         /* oldest fault of the current device, removed; hip_ErrorNotFound when none */ \
   OPTIONAL(hipxSetChecked, (int on))                                         /* current device: buffers end at a guard page; 1 on, 0 off; affects later hipMalloc */ \
   OPTIONAL(hipxSetTimeout, (unsigned int ms))                                /* current device: watchdog for one launch; 0 none */ \

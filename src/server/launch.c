@@ -257,33 +257,43 @@ static void fill_addresses(const struct launching *l, const struct command *comm
   }
 }
 
-static hip_error_t enqueue(const struct launching *l, uint32_t slot, uint64_t sequence) {
+static hip_error_t enqueue(const struct launching *l, uint32_t slot, uint64_t sequence, const struct record *timed) {
   const struct hip_api *api = l->device->api;
   const struct kernel_signature *signature = l->kernel->signature;
   const uint32_t *grid = l->grid, *block = l->geometry->block;
   void *params[LUHIP_MAX_ARGS];
   for (size_t i = 0; i < signature->nparams; i++) params[i] = l->packed + signature->params[i].offset;
   if (api->hipxLaunchTag) api->hipxLaunchTag(sequence);
+  if (timed) {
+    hip_event_t start, stop;
+    trace_events(timed, &start, &stop);
+    return api->hipxLaunchTimed(l->kernel->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                                l->geometry->shared, l->device->slots[slot].handle, params, NULL, start, stop);
+  }
   return api->hipModuleLaunchKernel(l->kernel->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
                                     l->geometry->shared, l->device->slots[slot].handle, params, NULL);
 }
 
-static void trace_launch(const struct launching *l, struct record *record, bool enqueued) {
+/* Enqueues it while a trace is on. */
+static hip_error_t enqueue_traced(const struct launching *l, uint32_t slot, uint64_t sequence) {
+  bool timed = l->device->api->hipxLaunchTimed;
+  struct record *record = trace_enter(l->device, slot, timed);
+  hip_error_t rc = enqueue(l, slot, sequence, timed ? record : NULL);
   struct traced traced = {.kind = "launch",
                           .name = luhip_kernel_name(l->kernel),
                           .kernel = l->kernel,
                           .grid = l->grid,
                           .block = l->geometry->block,
                           .shared = l->geometry->shared};
-  trace_after(l->device, record, enqueued, &traced);
+  trace_after(l->device, record, rc == hip_Success, &traced);
+  return rc;
 }
 
 static void run_command(const struct launching *l, struct command *command) {
   uint64_t sequence = next_sequence();
   fill_addresses(l, command);
-  struct record *record = trace_before(&l->device->profiler, l->device, command->slot);
-  hip_error_t rc = enqueue(l, command->slot, sequence);
-  if (record) trace_launch(l, record, rc == hip_Success);
+  hip_error_t rc = l->device->profiler.trace ? enqueue_traced(l, command->slot, sequence)
+                                             : enqueue(l, command->slot, sequence, NULL);
   if (rc == hip_Success) {
     command_done(command, sequence, NULL);
     return;

@@ -82,11 +82,13 @@ struct traced {
   size_t bytes;
 };
 
-struct record *trace_enter(luhip_device *device, uint32_t slot);
+/* `timed`: the driver records the events itself, those that trace_events gives. */
+struct record *trace_enter(luhip_device *device, uint32_t slot, bool timed);
+void trace_events(const struct record *record, hip_event_t *start, hip_event_t *stop);
 void trace_leave(luhip_device *device, struct record *record, bool enqueued, const struct traced *what);
 /* Around the calls that enqueue one operation; trace_after comes before the slot's tail moves. */
 static inline struct record *trace_before(struct profiler *profiler, luhip_device *device, uint32_t slot) {
-  return __builtin_expect(profiler->trace != NULL, 0) ? trace_enter(device, slot) : NULL;
+  return __builtin_expect(profiler->trace != NULL, 0) ? trace_enter(device, slot, false) : NULL;
 }
 static inline void trace_after(luhip_device *device, struct record *record, bool enqueued, const struct traced *what) {
   if (__builtin_expect(record != NULL, 0)) trace_leave(device, record, enqueued, what);

@@ -98,7 +98,21 @@ static hip_error_t record_event(luhip_device *device, uint32_t slot, hip_event_t
   return rc;
 }
 
-struct record *trace_enter(luhip_device *device, uint32_t slot) {
+/* Two events that are not recorded yet. */
+static hip_error_t take_events(luhip_device *device, struct record *record) {
+  hip_error_t rc = event_take(device, &record->start);
+  if (rc != hip_Success) return rc;
+  rc = event_take(device, &record->stop);
+  if (rc != hip_Success) event_give(device, record->start);
+  return rc;
+}
+
+void trace_events(const struct record *record, hip_event_t *start, hip_event_t *stop) {
+  *start = record->start;
+  *stop = record->stop;
+}
+
+struct record *trace_enter(luhip_device *device, uint32_t slot, bool timed) {
   luhip_trace *trace = device->profiler.trace;
   if (trace->count % RESOLVE_EVERY == 0) resolve_passed(trace);
   if (!grow(trace)) {
@@ -107,7 +121,7 @@ struct record *trace_enter(luhip_device *device, uint32_t slot) {
   }
   struct record *record = &trace->records[trace->count];
   *record = (struct record){.slot = slot};
-  hip_error_t rc = record_event(device, slot, &record->start);
+  hip_error_t rc = timed ? take_events(device, record) : record_event(device, slot, &record->start);
   if (rc == hip_Success) return record;
   worthless(trace, driver_error(rc, LUHIP_E_DRIVER, "trace: recording an event"));
   return NULL;
@@ -115,9 +129,11 @@ struct record *trace_enter(luhip_device *device, uint32_t slot) {
 
 void trace_leave(luhip_device *device, struct record *record, bool enqueued, const struct traced *what) {
   luhip_trace *trace = device->profiler.trace;
-  hip_error_t rc = enqueued ? record_event(device, record->slot, &record->stop) : hip_Success;
+  bool timed = record->stop != NULL;
+  hip_error_t rc = enqueued && !timed ? record_event(device, record->slot, &record->stop) : hip_Success;
   if (!enqueued || rc != hip_Success) {
     event_give(device, record->start);
+    if (timed) event_give(device, record->stop);
     if (enqueued) worthless(trace, driver_error(rc, LUHIP_E_DRIVER, "trace: recording an event"));
     return;
   }

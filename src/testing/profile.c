@@ -56,24 +56,35 @@ static hip_error_t no_elapsed(float *ms, hip_event_t start, hip_event_t stop) {
   return hip_ErrorUnknown;
 }
 
-/* events_unreadable(dev, fn): calls fn while the driver cannot tell times */
-static int events_unreadable(lua_State *L) {
-  luhip_device *device = enter(L);
+/* Calls the function on top while the device has another table. */
+static int call_with(lua_State *L, luhip_device *device, const struct hip_api *other) {
   const struct hip_api *real = device->api;
-  struct hip_api broken = *real;
-  broken.hipEventElapsedTime = no_elapsed;
-  device->api = &broken;
+  device->api = other;
   device_leave(device);
   int rc = lua_pcall(L, 0, 0, 0);
   device->api = real;
   return rc == LUA_OK ? 0 : lua_error(L);
 }
 
+/* events_unreadable(dev, fn): calls fn while the driver cannot tell times */
+static int events_unreadable(lua_State *L) {
+  luhip_device *device = enter(L);
+  struct hip_api other = *device->api;
+  other.hipEventElapsedTime = no_elapsed;
+  return call_with(L, device, &other);
+}
+
+/* untimed_launches(dev, fn): calls fn while the driver has no timed launches */
+static int untimed_launches(lua_State *L) {
+  luhip_device *device = enter(L);
+  struct hip_api other = *device->api;
+  other.hipxLaunchTimed = NULL;
+  return call_with(L, device, &other);
+}
+
 void testing_open_profile(lua_State *L) {
-  static const luaL_Reg functions[] = {{"profiler_counts", profiler_counts},
-                                       {"anchor", anchor},
-                                       {"profiler_age", profiler_age},
-                                       {"events_unreadable", events_unreadable},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"profiler_counts", profiler_counts},   {"anchor", anchor},
+                                       {"profiler_age", profiler_age},         {"events_unreadable", events_unreadable},
+                                       {"untimed_launches", untimed_launches}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }
