@@ -403,11 +403,20 @@ local function add_declarations(layout, lines, done)
   end
 end
 
+local function holds(layout, dtype)
+  for _, field in ipairs(layout.fields) do
+    if field.type == dtype or is_layout(field.type) and holds(field.type, dtype) then
+      return true
+    end
+  end
+  return false
+end
+
 --- The struct for a kernel's source, those it contains before it, each with assertions of its size and offsets.
 -- @treturn string C++
 -- @raise kind "argument" for two different structs of one name
 function Layout:declaration()
-  local lines = {}
+  local lines = { holds(self, "bf16") and "#include <hip/hip_bf16.h>" or nil }
   add_declarations(self, lines, {})
   return table.concat(lines, "\n") .. "\n"
 end

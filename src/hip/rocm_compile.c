@@ -23,6 +23,7 @@
 #include "base/elf.h"
 #include "base/text.h"
 #include "hip/rocm.h"
+#include "hip/rocm_headers.h"
 
 typedef struct hiprtc_program_impl *hiprtc_program_t;
 
@@ -61,8 +62,9 @@ static int resolve_hiprtc(void *library) {
 #define ENTRIES(X)                                                                                                     \
   X(hiprtcVersion)                                                                                                     \
   X(hiprtcGetErrorString)                                                                                              \
-  X(hiprtcCreateProgram) X(hiprtcDestroyProgram) X(hiprtcAddNameExpression) X(hiprtcCompileProgram)                    \
-      X(hiprtcGetProgramLogSize) X(hiprtcGetProgramLog) X(hiprtcGetCodeSize) X(hiprtcGetCode) X(hiprtcGetLoweredName)
+  X(hiprtcCreateProgram)                                                                                               \
+  X(hiprtcDestroyProgram) X(hiprtcAddNameExpression) X(hiprtcCompileProgram) X(hiprtcGetProgramLogSize)                \
+      X(hiprtcGetProgramLog) X(hiprtcGetCodeSize) X(hiprtcGetCode) X(hiprtcGetLoweredName)
 #define SLOT(name) &rtc.name,
 #define NAME(name) #name,
   void *const slots[] = {ENTRIES(SLOT)};
@@ -141,59 +143,6 @@ static int arch_known(const char *arch, struct text *log) {
 
 /* ---- headers -------------------------------------------------------------------------------------------- */
 
-/* What hiprtc has built in; including the files would define it again. */
-static const char *const built_in[] = {"hip/hip_runtime.h",
-                                       "hip/hip_runtime_api.h",
-                                       "hip/hip_fp16.h",
-                                       "hip/hip_vector_types.h",
-                                       "hip/hip_common.h",
-                                       "hip/device_functions.h",
-                                       "hip/math_functions.h",
-                                       "hip/hip_complex.h",
-                                       "hip/hip_cooperative_groups.h",
-                                       "hip/hip_bfloat16.h",
-                                       "hip/hip_bf16.h",
-                                       "cuda_runtime.h",
-                                       "cuda_fp16.h",
-                                       "stdint.h",
-                                       "cstdint",
-                                       "stddef.h",
-                                       "cstddef",
-                                       "math.h",
-                                       "cmath",
-                                       "stdio.h",
-                                       "cstdio",
-                                       "stdlib.h",
-                                       "cstdlib",
-                                       "string.h",
-                                       "cstring",
-                                       "limits.h",
-                                       "climits",
-                                       "float.h",
-                                       "cfloat",
-                                       "type_traits",
-                                       "utility",
-                                       "algorithm",
-                                       "limits",
-                                       "inttypes.h",
-                                       "cinttypes",
-                                       "array",
-                                       "functional",
-                                       "initializer_list",
-                                       "math_constants.h",
-                                       "math_functions.h",
-                                       "hip/hip_math_constants.h",
-                                       "cuda.h",
-                                       "cuda_runtime_api.h",
-                                       "cuda_bf16.h",
-                                       "cuComplex.h",
-                                       "cooperative_groups.h",
-                                       "device_functions.h",
-                                       "device_launch_parameters.h",
-                                       "vector_types.h",
-                                       "vector_functions.h"};
-enum { BUILT_IN = sizeof built_in / sizeof *built_in };
-
 struct headers {
   const char **names, **texts;
   int count;
@@ -206,18 +155,18 @@ static int given(const struct hip_compile_request *request, const char *name) {
 }
 
 static int collect_headers(const struct hip_compile_request *request, struct headers *headers) {
-  headers->names = calloc(request->headers + BUILT_IN, sizeof(char *));
-  headers->texts = calloc(request->headers + BUILT_IN, sizeof(char *));
+  headers->names = calloc(request->headers + rocm_header_count, sizeof(char *));
+  headers->texts = calloc(request->headers + rocm_header_count, sizeof(char *));
   headers->count = 0;
   if (!headers->names || !headers->texts) return 0;
   for (size_t i = 0; i < request->headers; i++) {
     headers->names[headers->count] = request->header_names[i];
     headers->texts[headers->count++] = request->header_texts[i];
   }
-  for (int i = 0; i < BUILT_IN; i++) {
-    if (given(request, built_in[i])) continue;
-    headers->names[headers->count] = built_in[i];
-    headers->texts[headers->count++] = "\n";
+  for (size_t i = 0; i < rocm_header_count; i++) {
+    if (given(request, rocm_header_names[i])) continue;
+    headers->names[headers->count] = rocm_header_names[i];
+    headers->texts[headers->count++] = rocm_header_text(i, rocm_library.runtime);
   }
   return 1;
 }

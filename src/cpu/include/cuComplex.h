@@ -1,2 +1,3 @@
 /* <cuComplex.h>: all of it that device code can use is part of hip/hip_runtime.h. */
 #include <hip/hip_runtime.h>
+#include <hip/hip_complex.h>

@@ -171,17 +171,6 @@ using std::int64_t;
 #define uint_fast64_t not_in_hiprtc_uint_fast64_t
 #define longlong not_in_hiprtc_longlong
 #define ulonglong not_in_hiprtc_ulonglong
-#define __hip_bfloat16 not_in_hiprtc___hip_bfloat16
-#define __hip_bfloat162 not_in_hiprtc___hip_bfloat162
-#define hip_bfloat16 not_in_hiprtc_hip_bfloat16
-#define __nv_bfloat16 not_in_hiprtc___nv_bfloat16
-#define __nv_bfloat162 not_in_hiprtc___nv_bfloat162
-#define hipFloatComplex not_in_hiprtc_hipFloatComplex
-#define hipDoubleComplex not_in_hiprtc_hipDoubleComplex
-#define hipComplex not_in_hiprtc_hipComplex
-#define cuFloatComplex not_in_hiprtc_cuFloatComplex
-#define cuDoubleComplex not_in_hiprtc_cuDoubleComplex
-#define cuComplex not_in_hiprtc_cuComplex
 #define memmove not_in_hiprtc_memmove
 #define memcmp not_in_hiprtc_memcmp
 #define __trap not_in_hiprtc___trap
@@ -199,5 +188,45 @@ using std::int64_t;
 #define __hmax not_in_hiprtc___hmax
 #define __hmin not_in_hiprtc___hmin
 #define atomicAdd_block not_in_hiprtc_atomicAdd_block
+
+/* Until their own header is included. */
+#define __hip_bfloat16 not_in_hiprtc___hip_bfloat16
+#define hip_bfloat16 not_in_hiprtc_hip_bfloat16
+#define __nv_bfloat16 not_in_hiprtc___nv_bfloat16
+#define nv_bfloat16 not_in_hiprtc_nv_bfloat16
+#define __float2bfloat16 not_in_hiprtc___float2bfloat16
+#define __bfloat162float not_in_hiprtc___bfloat162float
+#define __bfloat16_as_ushort not_in_hiprtc___bfloat16_as_ushort
+#define __ushort_as_bfloat16 not_in_hiprtc___ushort_as_bfloat16
+#define hipFloatComplex not_in_hiprtc_hipFloatComplex
+#define hipDoubleComplex not_in_hiprtc_hipDoubleComplex
+#define hipComplex not_in_hiprtc_hipComplex
+#define make_hipFloatComplex not_in_hiprtc_make_hipFloatComplex
+#define make_hipDoubleComplex not_in_hiprtc_make_hipDoubleComplex
+#define make_hipComplex not_in_hiprtc_make_hipComplex
+#define hipComplexFloatToDouble not_in_hiprtc_hipComplexFloatToDouble
+#define hipComplexDoubleToFloat not_in_hiprtc_hipComplexDoubleToFloat
+#define hipCrealf not_in_hiprtc_hipCrealf
+#define hipCreal not_in_hiprtc_hipCreal
+#define hipCimagf not_in_hiprtc_hipCimagf
+#define hipCimag not_in_hiprtc_hipCimag
+#define hipConjf not_in_hiprtc_hipConjf
+#define hipConj not_in_hiprtc_hipConj
+#define hipCsqabsf not_in_hiprtc_hipCsqabsf
+#define hipCsqabs not_in_hiprtc_hipCsqabs
+#define hipCabsf not_in_hiprtc_hipCabsf
+#define hipCabs not_in_hiprtc_hipCabs
+#define hipCaddf not_in_hiprtc_hipCaddf
+#define hipCadd not_in_hiprtc_hipCadd
+#define hipCsubf not_in_hiprtc_hipCsubf
+#define hipCsub not_in_hiprtc_hipCsub
+#define hipCmulf not_in_hiprtc_hipCmulf
+#define hipCmul not_in_hiprtc_hipCmul
+#define hipCdivf not_in_hiprtc_hipCdivf
+#define hipCdiv not_in_hiprtc_hipCdiv
+#define hipCfmaf not_in_hiprtc_hipCfmaf
+#define hipCfma not_in_hiprtc_hipCfma
+#define __hip_bfloat162 not_in_hiprtc___hip_bfloat162
+#define __nv_bfloat162 not_in_hiprtc___nv_bfloat162
 #endif
 #endif

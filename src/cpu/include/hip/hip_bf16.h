@@ -200,3 +200,14 @@ template <> struct luhip_atomic_word<__hip_bfloat16> : std::type_identity<unsign
 template <> struct luhip_atomic_word<__hip_bfloat162> : std::type_identity<unsigned> {};
 
 #endif
+
+#ifdef LUHIP_STRICT /* hiprtc has it where its header is included */
+#undef __hip_bfloat16
+#undef hip_bfloat16
+#undef __nv_bfloat16
+#undef nv_bfloat16
+#undef __float2bfloat16
+#undef __bfloat162float
+#undef __bfloat16_as_ushort
+#undef __ushort_as_bfloat16
+#endif

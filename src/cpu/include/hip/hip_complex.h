@@ -41,3 +41,34 @@ static inline constexpr hipFloatComplex hipComplexDoubleToFloat(hipDoubleComplex
 }
 
 #endif
+
+#ifdef LUHIP_STRICT /* hiprtc has it where its header is included */
+#undef hipFloatComplex
+#undef hipDoubleComplex
+#undef hipComplex
+#undef make_hipFloatComplex
+#undef make_hipDoubleComplex
+#undef make_hipComplex
+#undef hipComplexFloatToDouble
+#undef hipComplexDoubleToFloat
+#undef hipCrealf
+#undef hipCreal
+#undef hipCimagf
+#undef hipCimag
+#undef hipConjf
+#undef hipConj
+#undef hipCsqabsf
+#undef hipCsqabs
+#undef hipCabsf
+#undef hipCabs
+#undef hipCaddf
+#undef hipCadd
+#undef hipCsubf
+#undef hipCsub
+#undef hipCmulf
+#undef hipCmul
+#undef hipCdivf
+#undef hipCdiv
+#undef hipCfmaf
+#undef hipCfma
+#endif
