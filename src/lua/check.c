@@ -205,8 +205,9 @@ void lb_check_range(lua_State *L, int idx, size_t count, size_t *offset, size_t 
 /* Pushes "512, 256". */
 static void push_joined(lua_State *L, const luhip_layout *layout) {
   luaL_Buffer text;
+  int n = layout->ndim - (layout->record ? 1 : 0); /* a struct is one element */
   luaL_buffinit(L, &text);
-  for (int i = 0; i < layout->ndim; i++) {
+  for (int i = 0; i < n; i++) {
     if (i) luaL_addstring(&text, ", ");
     lua_pushinteger(L, (lua_Integer)layout->shape[i]);
     luaL_addvalue(&text);
@@ -216,7 +217,10 @@ static void push_joined(lua_State *L, const luhip_layout *layout) {
 
 const char *lb_push_shape(lua_State *L, const luhip_layout *layout) {
   push_joined(L, layout);
-  lua_pushfstring(L, "%s[%s]", luhip_dtype_name(layout->dtype), lua_tostring(L, -1));
+  if (layout->record)
+    lua_pushfstring(L, "struct of %I bytes[%s]", (LUAI_UACINT)layout->record, lua_tostring(L, -1));
+  else
+    lua_pushfstring(L, "%s[%s]", luhip_dtype_name(layout->dtype), lua_tostring(L, -1));
   lua_remove(L, -2);
   return lua_tostring(L, -1);
 }

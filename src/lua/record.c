@@ -7,6 +7,8 @@
  * layout's own: __data(layout, data, count) gives a byte string, __totable(layout, bytes, shape) nested tables and
  * __array(layout, bytes, shape) what read returns.
  */
+#include <string.h>
+
 #include "lua/binding.h"
 
 bool lb_is_struct(lua_State *L, int idx) {
@@ -149,11 +151,9 @@ void lb_records_read(lua_State *L, const char *what) {
 const char *lb_push_records_shape(lua_State *L, int idx) {
   const struct lb_buffer *buffer = lb_check(L, idx, LB_BUFFER);
   luhip_layout layout = *luhip_buffer_layout(buffer->buffer);
-  layout.ndim--;
-  const char *shape = lb_push_shape(L, &layout); /* "u8[10]" */
+  const char *shape = strchr(lb_push_shape(L, &layout), '[');
   lua_getiuservalue(L, idx, 3);
   lua_getfield(L, -1, "name");
   const char *name = lua_tostring(L, -1);
-  const char *text = lua_pushfstring(L, "%s%s", name ? name : "struct", shape + sizeof "u8" - 1);
-  return text;
+  return lua_pushfstring(L, "%s%s", name ? name : "struct", shape);
 }

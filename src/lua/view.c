@@ -71,10 +71,11 @@ static int view_reshape(lua_State *L) {
   }
   shaped.offset = layout.offset;
   if (shaped.count != layout.count) {
+    size_t one = layout.record ? layout.record : 1;
     lb_push_shape(L, &layout);
     lb_push_shape(L, &shaped);
-    lb_argument(L, 2, LUHIP_E_SHAPE, "%s has %I elements, %s has %I", lua_tostring(L, -2), (LUAI_UACINT)layout.count,
-                lua_tostring(L, -1), (LUAI_UACINT)shaped.count);
+    lb_argument(L, 2, LUHIP_E_SHAPE, "%s has %I elements, %s has %I", lua_tostring(L, -2),
+                (LUAI_UACINT)(layout.count / one), lua_tostring(L, -1), (LUAI_UACINT)(shaped.count / one));
   }
   if (!luhip_buffer_is_contiguous(lb_check_buffer(L, 1)->buffer))
     lb_argument(L, 1, LUHIP_E_SHAPE, "the buffer is not contiguous; reshape m:contiguous()");

@@ -123,8 +123,10 @@ luhip_status layout_region(const luhip_layout *layout, const char *what, struct 
 }
 
 void layout_describe(const luhip_layout *layout, char *text, size_t len) {
-  int at = snprintf(text, len, "%s[", luhip_dtype_name(layout->dtype));
-  for (int i = 0; i < layout->ndim && at > 0 && (size_t)at < len; i++) {
+  int n = layout->ndim - (layout->record ? 1 : 0); /* a struct is one element */
+  int at = layout->record ? snprintf(text, len, "struct of %zu bytes[", layout->record)
+                          : snprintf(text, len, "%s[", luhip_dtype_name(layout->dtype));
+  for (int i = 0; i < n && at > 0 && (size_t)at < len; i++) {
     at += snprintf(text + at, len - (size_t)at, "%s%zu", i ? ", " : "", layout->shape[i]);
   }
   if (at > 0 && (size_t)at < len) snprintf(text + at, len - (size_t)at, "]");
