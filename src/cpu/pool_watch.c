@@ -23,6 +23,7 @@ static struct {
   bool started, has_text;
   uint64_t wakes_at; /* when the watchdog will look without being woken */
   uint64_t deadline; /* of the present launch; FOREVER: none */
+  uint64_t latest;   /* the last deadline there was: while it is ahead, the next one will be later */
   struct fiber_launch *launch;
   struct fault_text text; /* the module's code: found when it is needed */
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .deadline = FOREVER};
@@ -47,7 +48,7 @@ static void *watch_main(void *argument) {
   pthread_mutex_lock(&watch.lock);
   for (;;) {
     uint64_t now = cpu_pool_now();
-    watch.wakes_at = watch.deadline;
+    watch.wakes_at = watch.deadline == FOREVER && watch.latest > now ? watch.latest : watch.deadline;
     if (watch.deadline <= now) {
       end_launch(watch.launch);
       watch.wakes_at = now + kick_interval;
@@ -85,6 +86,7 @@ static void start(void) {
 static void set_deadline(uint64_t deadline) {
   watch.deadline = deadline;
   if (deadline == FOREVER) return;
+  watch.latest = deadline;
   if (!watch.started) start();
   if (watch.started && deadline < watch.wakes_at) pthread_cond_signal(&watch.wake);
 }
