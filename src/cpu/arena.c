@@ -9,10 +9,9 @@
  *             Linux allows 65530, so at most MAX_GUARDED blocks live here.
  *   packed    all others, side by side without guards, in one mapping that only grows.
  *
- * Blocks of a zone are linked by address (before, after), so a freed one fuses with free neighbours. Free blocks lie
- * in bins by size, live ones in a treap by address; every operation is O(log n) at most. Freed blocks up to
- * CACHE_PAGES keep their memory for the next request of that many pages, CACHE_BYTES in all, oldest given back
- * first; larger ones go back to the system at once.
+ * Where blocks are is arena_block.c's affair; every operation is O(log n) at most. Freed blocks up to CACHE_PAGES keep
+ * their memory for the next request of that many pages, CACHE_BYTES in all, oldest given back first; larger ones go
+ * back to the system at once.
  *
  * Memory is anonymous and private: after fork() the child has a copy of its own, and huge pages can be had (the
  * first touch of 64 MiB in small pages takes longer than most kernels).
@@ -27,6 +26,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cpu/arena_block.h"
 #include "cpu/exec.h"
 #include "cpu/limits.h"
 
@@ -41,7 +41,6 @@
 #define UNDER_TSAN 0
 #endif
 
-#define PAGE ((size_t)4096)
 #define GIB ((size_t)1 << 30)
 #define NEAR ((size_t)1 << 20) /* how far from a block an address still counts as near it */
 
@@ -49,39 +48,10 @@ enum {
   MAX_GUARDED = 20000,
   HUGE_PAGES = 512,    /* small pages in a huge one */
   HUGE_FROM = 1024,    /* pages from which a block is aligned for huge pages */
-  CACHE_PAGES = 4096,  /* the largest block that is kept */
   CACHE_BLOCKS = 4096, /* at most so many are kept */
   GROW_PAGES = 16384,  /* the packed zone opens this much at a time */
-  BINS = 288,          /* exact below 16 pages, then eight per power of two */
 };
 #define CACHE_BYTES ((size_t)64 << 20)
-
-enum block_state { BLOCK_FREE, BLOCK_LIVE, BLOCK_CACHED };
-
-struct block {
-  uintptr_t base;
-  size_t pages; /* without the guard page after it */
-  struct zone *zone;
-  enum block_state state;
-  enum arena_kind kind;
-  bool checked;
-  uintptr_t ptr;                /* what the caller got */
-  size_t bytes;                 /* what the caller asked for */
-  struct block *before, *after; /* neighbours by address */
-  struct block *left, *right;   /* treap of live blocks */
-  uint32_t priority;
-  struct block *next, **link;  /* bin or cache of its size */
-  struct block *newer, *older; /* cached: order of age */
-};
-
-struct zone {
-  size_t guard; /* pages after each block: 1 or 0 */
-  uintptr_t start, end;
-  uintptr_t open; /* packed: everything below it is accessible */
-  uint64_t used[(BINS + 63) / 64];
-  struct block *bins[BINS];
-  struct block *cache[CACHE_PAGES + 1];
-};
 
 static struct {
   pthread_mutex_t lock;
@@ -92,184 +62,7 @@ static struct {
   struct block *live_root;
   struct block *newest, *oldest; /* cached blocks */
   size_t live, live_bytes, cached, cached_bytes, guards;
-  uint32_t random;
-} arena = {.lock = PTHREAD_MUTEX_INITIALIZER, .random = 2463534242u, .guarded.guard = 1};
-
-/* ---- live blocks by address: a treap ------------------------------------------------------------------ */
-
-static void live_insert(struct block *block) {
-  arena.random ^= arena.random << 13;
-  arena.random ^= arena.random >> 17;
-  arena.random ^= arena.random << 5;
-  block->priority = arena.random;
-  struct block **link = &arena.live_root;
-  while (*link && (*link)->priority >= block->priority)
-    link = block->base < (*link)->base ? &(*link)->left : &(*link)->right;
-  struct block *rest = *link, **left = &block->left, **right = &block->right;
-  *link = block;
-  while (rest) {
-    if (rest->base < block->base) {
-      *left = rest;
-      left = &rest->right;
-      rest = rest->right;
-    } else {
-      *right = rest;
-      right = &rest->left;
-      rest = rest->left;
-    }
-  }
-  *left = *right = NULL;
-}
-
-static void live_remove(struct block *block) {
-  struct block **link = &arena.live_root;
-  while (*link != block) link = block->base < (*link)->base ? &(*link)->left : &(*link)->right;
-  struct block *left = block->left, *right = block->right;
-  while (left && right) {
-    if (left->priority > right->priority) {
-      *link = left;
-      link = &left->right;
-      left = left->right;
-    } else {
-      *link = right;
-      link = &right->left;
-      right = right->left;
-    }
-  }
-  *link = left ? left : right;
-}
-
-/* The live block with the greatest base at or below address, and the one after it. */
-static void live_around(uintptr_t address, struct block **below, struct block **above) {
-  *below = *above = NULL;
-  for (struct block *at = arena.live_root; at;) {
-    if (at->base <= address) {
-      *below = at;
-      at = at->right;
-    } else {
-      *above = at;
-      at = at->left;
-    }
-  }
-}
-
-/* ---- free blocks by size: bins -------------------------------------------------------------------------- */
-
-/* The bin of a block with so many pages: blocks of bin i are at least as large as bin_of(size) == i says. */
-static unsigned bin_of(size_t pages) {
-  if (pages < 16) return (unsigned)pages;
-  unsigned top = 63 - (unsigned)__builtin_clzll(pages);
-  return 16 + (top - 4) * 8 + (unsigned)((pages >> (top - 3)) & 7);
-}
-
-/* The first bin whose every block has at least so many pages. */
-static unsigned bin_from(size_t pages) {
-  if (pages >= 16) {
-    unsigned top = 63 - (unsigned)__builtin_clzll(pages);
-    pages += ((size_t)1 << (top - 3)) - 1;
-  }
-  return bin_of(pages);
-}
-
-static void list_push(struct block **head, struct block *block) {
-  block->next = *head;
-  block->link = head;
-  if (block->next) block->next->link = &block->next;
-  *head = block;
-}
-
-static void list_remove(struct block *block) {
-  *block->link = block->next;
-  if (block->next) block->next->link = block->link;
-}
-
-static void bin_push(struct block *block) {
-  unsigned bin = bin_of(block->pages + block->zone->guard);
-  list_push(&block->zone->bins[bin], block);
-  block->zone->used[bin / 64] |= (uint64_t)1 << bin % 64;
-  block->state = BLOCK_FREE;
-}
-
-static void bin_remove(struct block *block) {
-  unsigned bin = bin_of(block->pages + block->zone->guard);
-  list_remove(block);
-  if (!block->zone->bins[bin]) block->zone->used[bin / 64] &= ~((uint64_t)1 << bin % 64);
-}
-
-static struct block *bin_find(struct zone *zone, size_t pages) {
-  unsigned bin = bin_from(pages);
-  for (unsigned word = bin / 64; word < sizeof zone->used / sizeof zone->used[0]; word++) {
-    uint64_t bits = zone->used[word];
-    if (word == bin / 64) bits &= ~(uint64_t)0 << bin % 64;
-    if (bits) return zone->bins[word * 64 + (unsigned)__builtin_ctzll(bits)];
-  }
-  return NULL;
-}
-
-/* ---- cutting and fusing ----------------------------------------------------------------------------------- */
-
-/* Cuts a block that is in no list: it keeps `pages` and its guard, what follows becomes the returned block (which may
-   consist of a guard alone). NULL: no memory. */
-static struct block *cut(struct block *block, size_t pages) {
-  struct block *rest = calloc(1, sizeof *rest);
-  if (!rest) return NULL;
-  size_t guard = block->zone->guard;
-  rest->zone = block->zone;
-  rest->base = block->base + (pages + guard) * PAGE;
-  rest->pages = block->pages - pages - guard;
-  rest->before = block;
-  rest->after = block->after;
-  if (rest->after) rest->after->before = rest;
-  block->after = rest;
-  block->pages = pages;
-  return rest;
-}
-
-/* Appends the block after it, which is in no list, and forgets that one. */
-static void fuse(struct block *block) {
-  struct block *gone = block->after;
-  block->pages += gone->pages + block->zone->guard;
-  block->after = gone->after;
-  if (block->after) block->after->before = block;
-  free(gone);
-}
-
-static void give_space(struct block *block) {
-  if (block->after && block->after->state == BLOCK_FREE) {
-    bin_remove(block->after);
-    fuse(block);
-  }
-  if (block->before && block->before->state == BLOCK_FREE) {
-    block = block->before;
-    bin_remove(block);
-    fuse(block);
-  }
-  bin_push(block);
-}
-
-/* A block of exactly so many pages, aligned to `align` pages, in no list; NULL when there is no room. */
-static struct block *take_space(struct zone *zone, size_t pages, size_t align) {
-  struct block *block = bin_find(zone, pages + zone->guard + (align - 1));
-  if (!block) return NULL;
-  bin_remove(block);
-  uintptr_t wanted = (block->base + align * PAGE - 1) / (align * PAGE) * (align * PAGE);
-  size_t skip = (wanted - block->base) / PAGE; /* 0 in the packed zone, which aligns to pages */
-  if (skip) {
-    struct block *rest = cut(block, skip - zone->guard);
-    bin_push(block);
-    if (!rest) return NULL;
-    block = rest;
-  }
-  if (block->pages > pages) {
-    struct block *rest = cut(block, pages);
-    if (!rest) {
-      give_space(block);
-      return NULL;
-    }
-    bin_push(rest);
-  }
-  return block;
-}
+} arena = {.lock = PTHREAD_MUTEX_INITIALIZER, .guarded.guard = 1};
 
 /* ---- memory behind blocks --------------------------------------------------------------------------------- */
 
@@ -306,7 +99,7 @@ static void close_block(struct block *block) {
 /* ---- freed blocks that keep their memory ------------------------------------------------------------------ */
 
 static void cache_remove(struct block *block) {
-  list_remove(block);
+  cpu_block_remove(block);
   *(block->newer ? &block->newer->older : &arena.newest) = block->older;
   *(block->older ? &block->older->newer : &arena.oldest) = block->newer;
   arena.cached--;
@@ -316,7 +109,7 @@ static void cache_remove(struct block *block) {
 static void release(struct block *block) {
   close_block(block);
   arena.guards -= block->zone->guard;
-  give_space(block);
+  cpu_zone_give(block);
 }
 
 /* Gives back cached blocks, oldest first, until at most so many bytes and blocks are kept. */
@@ -329,7 +122,7 @@ static void cache_shrink(size_t bytes, size_t blocks) {
 }
 
 static void cache_push(struct block *block) {
-  list_push(&block->zone->cache[block->pages], block);
+  cpu_block_push(&block->zone->cache[block->pages], block);
   block->state = BLOCK_CACHED;
   block->newer = NULL;
   block->older = arena.newest;
@@ -343,7 +136,7 @@ static void cache_push(struct block *block) {
 /* ---- allocating --------------------------------------------------------------------------------------------- */
 
 static struct block *fresh(struct zone *zone, size_t pages) {
-  struct block *block = take_space(zone, pages, zone->guard && pages >= HUGE_FROM ? HUGE_PAGES : 1);
+  struct block *block = cpu_zone_take(zone, pages, zone->guard && pages >= HUGE_FROM ? HUGE_PAGES : 1);
   if (!block) return NULL;
   arena.guards += zone->guard;
   if (open_block(block)) return block;
@@ -385,7 +178,7 @@ hip_error_t cpu_arena_alloc(void **ptr, size_t bytes, enum arena_kind kind, bool
     block->checked = checked;
     block->bytes = bytes;
     block->ptr = checked ? block->base + pages * PAGE - (bytes + 15) / 16 * 16 : block->base;
-    live_insert(block);
+    cpu_live_insert(&arena.live_root, block);
     arena.live++;
     arena.live_bytes += pages * PAGE;
     *ptr = (void *)block->ptr;
@@ -397,10 +190,10 @@ hip_error_t cpu_arena_alloc(void **ptr, size_t bytes, enum arena_kind kind, bool
 bool cpu_arena_free(void *ptr, enum arena_kind kind) {
   struct block *block, *above;
   pthread_mutex_lock(&arena.lock);
-  live_around((uintptr_t)ptr, &block, &above);
+  cpu_live_around(arena.live_root, (uintptr_t)ptr, &block, &above);
   bool found = block && block->ptr == (uintptr_t)ptr && block->kind == kind;
   if (found) {
-    live_remove(block);
+    cpu_live_remove(&arena.live_root, block);
     arena.live--;
     arena.live_bytes -= block->pages * PAGE;
     if (block->pages <= CACHE_PAGES && !block->checked)
@@ -422,7 +215,7 @@ bool cpu_arena_covers(const void *ptr, size_t bytes) {
   if (!cpu_arena_contains(ptr)) return false;
   struct block *block, *above;
   pthread_mutex_lock(&arena.lock);
-  live_around((uintptr_t)ptr, &block, &above);
+  cpu_live_around(arena.live_root, (uintptr_t)ptr, &block, &above);
   bool covers = block && (uintptr_t)ptr >= block->ptr && (uintptr_t)ptr - block->ptr <= block->bytes &&
                 bytes <= block->bytes - ((uintptr_t)ptr - block->ptr);
   pthread_mutex_unlock(&arena.lock);
@@ -433,7 +226,7 @@ int cpu_arena_nearest(uintptr_t address, uintptr_t *base, size_t *bytes) {
   struct block *below, *above, *best = NULL;
   size_t distance = NEAR;
   pthread_mutex_lock(&arena.lock);
-  live_around(address, &below, &above);
+  cpu_live_around(arena.live_root, address, &below, &above);
   if (below && address < below->ptr) { /* before a checked block, on its first page */
     distance = below->ptr - address;
     best = below;
@@ -494,16 +287,10 @@ static bool reserve_somewhere(void) {
   return false;
 }
 
-static bool zone_start(struct zone *zone, uintptr_t start, uintptr_t end) {
-  struct block *all = calloc(1, sizeof *all);
-  if (!all) return false;
-  zone->start = zone->open = start;
+static bool zone_start(struct zone *zone, uintptr_t from, uintptr_t end) {
+  zone->start = zone->open = from;
   zone->end = end;
-  all->zone = zone;
-  all->base = start;
-  all->pages = (end - start) / PAGE - zone->guard;
-  bin_push(all);
-  return true;
+  return cpu_zone_fill(zone);
 }
 
 static bool start(char *reason, size_t len) {

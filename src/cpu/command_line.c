@@ -47,14 +47,9 @@ static const char *const clang_only[] = {"--no-default-config",
                                          "-enable-tail-merge=0",
                                          "-mllvm",
                                          "-disable-block-placement"};
-static const char *const gcc_only[] = {"-nostdinc++",
-                                       "-nostdinc",
-                                       "-fno-extern-tls-init",
-                                       "-fno-gnu-unique",
-                                       "-Wno-attributes",
-                                       "-mno-red-zone",
-                                       "-fno-crossjumping",
-                                       "-fno-tree-tail-merge"};
+static const char *const gcc_only[] = {"-nostdinc++",       "-nostdinc",           "-fno-extern-tls-init",
+                                       "-fno-gnu-unique",   "-Wno-attributes",     "-mno-red-zone",
+                                       "-fno-crossjumping", "-fno-tree-tail-merge"};
 
 void cpu_line_add(struct command_line *line, const char *item) {
   if (line->count + 2 > line->capacity) {

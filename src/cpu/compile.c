@@ -259,7 +259,7 @@ static hip_error_t run_once(struct compile *compile, const char *precompiled, bo
 
 /* With the precompiled header where there is one; a failure that may be its fault is tried again without. */
 static hip_error_t run_compiler(struct compile *compile) {
-  struct precompiled precompiled;
+  struct precompiled precompiled = {.path = ""};
   bool use =
       !compile->preprocess && compile->toolchain.is_clang && compile->headers.kept &&
       cpu_options_are_light(compile->request->options, compile->request->noptions) &&

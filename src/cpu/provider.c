@@ -262,7 +262,7 @@ static hip_error_t occupancy(int *blocks, hip_function_t function, int block, si
   return note(cpu_function_occupancy(blocks, function, block, shared));
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 static hip_error_t stream_begin_capture(hip_stream_t stream, hip_stream_capture_mode_t mode) {
   return note(cpu_graph_begin(stream, mode));
