@@ -14,6 +14,17 @@ describe("README", function()
     assert.matches("axpy", result.stdout)
   end)
 
+  it("explains every environment variable that the code reads", function()
+    local readme = support.read_file(support.root .. "/README.md")
+    local read = support.run [[grep -rhoE 'getenv *\(?"LUHIP_[A-Z_]+' src lua examples]]
+    local count = 0
+    for name in read.stdout:gmatch "LUHIP_[A-Z_]+" do
+      assert.is_truthy(readme:find("`" .. name .. "`", 1, true), name .. " is not in the README")
+      count = count + 1
+    end
+    assert.is_true(count > 5)
+  end)
+
   it("lists every package that scripts/setup installs", function()
     local readme = support.read_file(support.root .. "/README.md")
     local listed = support.run { support.root .. "/scripts/setup", "--list" }
