@@ -62,14 +62,14 @@ extern "C" {
   X(E_OPTIONS_CONFLICT, "options_conflict")       /* the device is open with other options */                          \
   X(E_TOO_MANY_STREAMS, "too_many_streams")                                                                            \
   X(E_POOLS_IN_USE, "pools_in_use")                                                                                    \
-  X(E_CACHE, "cache")                             /* the compile cache cannot be used */                               \
-  X(E_CONFIG, "config")                           /* a wrong setting */                                                \
-  X(E_FORKED, "forked")                           /* the device was opened before a fork */                            \
-  X(E_INTERRUPTED, "interrupted")                 /* a wait ended by the host program */                               \
-  X(E_VERIFY, "verify")                           /* a result differs from its reference */                            \
-  X(E_NOT_READY, "not_ready")                     /* an event or future that has not come yet */                       \
-  X(E_FILE, "file")                               /* a file cannot be read or written */                               \
-  X(E_MEMORY, "memory")                           /* the host is out of memory */
+  X(E_CACHE, "cache")             /* the compile cache cannot be used */                                               \
+  X(E_CONFIG, "config")           /* a wrong setting */                                                                \
+  X(E_FORKED, "forked")           /* the device was opened before a fork */                                            \
+  X(E_INTERRUPTED, "interrupted") /* a wait ended by the host program */                                               \
+  X(E_VERIFY, "verify")           /* a result differs from its reference */                                            \
+  X(E_NOT_READY, "not_ready")     /* an event or future that has not come yet */                                       \
+  X(E_FILE, "file")               /* a file cannot be read or written */                                               \
+  X(E_MEMORY, "memory")           /* the host is out of memory */
 
 typedef enum luhip_status {
 #define X(name, text) LUHIP_##name,
@@ -91,9 +91,9 @@ typedef struct luhip_diagnostic {
 LUHIP_API luhip_error *luhip_error_retain(luhip_error *error);
 LUHIP_API void luhip_error_release(luhip_error *error);
 LUHIP_API luhip_status luhip_error_kind(const luhip_error *error);
-LUHIP_API const char *luhip_error_kind_name(luhip_status status);       /* static text */
-LUHIP_API const char *luhip_error_message(const luhip_error *error);    /* one sentence */
-LUHIP_API const char *luhip_error_full(const luhip_error *error);       /* all of it: message, failures, skips, log */
+LUHIP_API const char *luhip_error_kind_name(luhip_status status);         /* static text */
+LUHIP_API const char *luhip_error_message(const luhip_error *error);      /* one sentence */
+LUHIP_API const char *luhip_error_full(const luhip_error *error);         /* all of it: message, failures, skips, log */
 LUHIP_API const luhip_error *luhip_error_cause(const luhip_error *error); /* borrowed; NULL when it is the root */
 /* A read that meets several failed buffers carries every distinct failure (borrowed). Count 0: none. */
 LUHIP_API size_t luhip_error_failures(const luhip_error *error);
@@ -192,24 +192,27 @@ typedef struct luhip_open_options {
 
 /* Opens "cpu:0", "cuda", ... or the best device present for NULL or "" (LUHIP_DEVICE overrides). Opening an
    open device gives another reference to the same server; the server closes with the last luhip_device_close. */
-LUHIP_API luhip_status luhip_open(const char *id, const luhip_open_options *options, luhip_device **device, luhip_error **error);
+LUHIP_API luhip_status luhip_open(const char *id, const luhip_open_options *options, luhip_device **device,
+                                  luhip_error **error);
 /* Ends this user's claim on the device and releases the reference. The last one waits for pending work, then
    gives everything back to the driver; buffers, kernels and streams made from it answer LUHIP_E_FREED. */
 LUHIP_API void luhip_device_close(luhip_device *device);
 LUHIP_API bool luhip_device_is_open(luhip_device *device);
 LUHIP_API const luhip_device_info *luhip_device_get_info(luhip_device *device);
 /* Waits for all streams. With buffers: tests their claims first, then waits, then tests again. */
-LUHIP_API luhip_status luhip_device_sync(luhip_device *device, luhip_buffer *const *buffers, size_t n, const luhip_wait *wait, luhip_error **error);
+LUHIP_API luhip_status luhip_device_sync(luhip_device *device, luhip_buffer *const *buffers, size_t n,
+                                         const luhip_wait *wait, luhip_error **error);
 /* The claim test alone: OK, or the failures that the buffers' bytes carry. Does not wait. */
-LUHIP_API luhip_status luhip_device_check(luhip_device *device, luhip_buffer *const *buffers, size_t n, luhip_error **error);
+LUHIP_API luhip_status luhip_device_check(luhip_device *device, luhip_buffer *const *buffers, size_t n,
+                                          luhip_error **error);
 /* Lets finished work be forgotten and pending frees happen. Never waits. */
 LUHIP_API void luhip_device_flush(luhip_device *device);
 
 typedef struct luhip_memory_info {
-  size_t buffers;   /* live allocations */
-  size_t in_use;    /* bytes asked for by live buffers */
-  size_t padding;   /* rounding on top of that */
-  size_t reserved;  /* bytes held from the driver, cached memory included */
+  size_t buffers;  /* live allocations */
+  size_t in_use;   /* bytes asked for by live buffers */
+  size_t padding;  /* rounding on top of that */
+  size_t reserved; /* bytes held from the driver, cached memory included */
   size_t pinned_in_use, pinned_reserved;
   size_t limit, device_free, device_total;
 } luhip_memory_info;
@@ -226,11 +229,13 @@ LUHIP_API void luhip_stream_release(luhip_stream *stream); /* never waits; pendi
 /* Ends the use of the stream by everybody: later calls on it answer LUHIP_E_FREED, pending work still runs.
    Idempotent; the default stream stays. */
 LUHIP_API void luhip_stream_free(luhip_stream *stream);
-LUHIP_API uint64_t luhip_stream_id(luhip_stream *stream);  /* process-unique */
+LUHIP_API uint64_t luhip_stream_id(luhip_stream *stream); /* process-unique */
 LUHIP_API luhip_status luhip_stream_sync(luhip_stream *stream, const luhip_wait *wait, luhip_error **error);
 LUHIP_API luhip_status luhip_stream_query(luhip_stream *stream, bool *done, luhip_error **error);
-LUHIP_API luhip_status luhip_stream_record(luhip_device *device, luhip_stream *stream, luhip_event **event, luhip_error **error);
-LUHIP_API luhip_status luhip_stream_wait_event(luhip_device *device, luhip_stream *stream, luhip_event *event, luhip_error **error);
+LUHIP_API luhip_status luhip_stream_record(luhip_device *device, luhip_stream *stream, luhip_event **event,
+                                           luhip_error **error);
+LUHIP_API luhip_status luhip_stream_wait_event(luhip_device *device, luhip_stream *stream, luhip_event *event,
+                                               luhip_error **error);
 /* Number of live streams of the device, and up to max of them (retained). */
 LUHIP_API size_t luhip_device_streams(luhip_device *device, luhip_stream **list, size_t max);
 
@@ -253,17 +258,20 @@ typedef struct luhip_layout {
   size_t offset;                     /* bytes into the allocation */
   size_t count;                      /* product of the shape */
   size_t bytes;                      /* count * dtype bytes */
-  size_t record;                     /* > 0: elements are structs of so many bytes, each of them the whole last dimension,
+  size_t record; /* > 0: elements are structs of so many bytes, each of them the whole last dimension,
                                         which is packed; the dtype is then U8 */
 } luhip_layout;
 
 /* Contents undefined; memory is taken at first use. Zero elements are legal. E_TOO_BIG when the byte count
    does not fit size_t. */
-LUHIP_API luhip_status luhip_buffer_new(luhip_device *device, luhip_dtype dtype, int ndim, const size_t *shape, luhip_buffer **buffer, luhip_error **error);
+LUHIP_API luhip_status luhip_buffer_new(luhip_device *device, luhip_dtype dtype, int ndim, const size_t *shape,
+                                        luhip_buffer **buffer, luhip_error **error);
 /* Rows padded to the device's pitch alignment: ndim >= 2. */
-LUHIP_API luhip_status luhip_buffer_new_pitched(luhip_device *device, luhip_dtype dtype, int ndim, const size_t *shape, luhip_buffer **buffer, luhip_error **error);
+LUHIP_API luhip_status luhip_buffer_new_pitched(luhip_device *device, luhip_dtype dtype, int ndim, const size_t *shape,
+                                                luhip_buffer **buffer, luhip_error **error);
 /* Another view of the same allocation; it must lie inside it. layout->count and bytes are computed. */
-LUHIP_API luhip_status luhip_buffer_view(luhip_buffer *buffer, const luhip_layout *layout, luhip_buffer **view, luhip_error **error);
+LUHIP_API luhip_status luhip_buffer_view(luhip_buffer *buffer, const luhip_layout *layout, luhip_buffer **view,
+                                         luhip_error **error);
 LUHIP_API luhip_buffer *luhip_buffer_retain(luhip_buffer *buffer);
 LUHIP_API void luhip_buffer_release(luhip_buffer *buffer);
 /* Ends the use of the buffer by everybody: later calls on it answer LUHIP_E_FREED. Views of it live on. Idempotent. */
@@ -283,13 +291,16 @@ typedef struct luhip_source {
 } luhip_source;
 
 /* Every descriptor is attempted; the first error is returned after all were. Sources may be changed as soon as it returns. */
-LUHIP_API luhip_status luhip_write(luhip_device *device, luhip_stream *stream, const luhip_source *sources, size_t n, luhip_error **error);
+LUHIP_API luhip_status luhip_write(luhip_device *device, luhip_stream *stream, const luhip_source *sources, size_t n,
+                                   luhip_error **error);
 /* Every element set to the same value: `value` points to one element. */
 LUHIP_API luhip_status luhip_fill(luhip_buffer *buffer, luhip_stream *stream, const void *value, luhip_error **error);
 /* Device to device; same count and dtype; both layouts linear or pitched. */
-LUHIP_API luhip_status luhip_copy(luhip_buffer *destination, luhip_buffer *source, luhip_stream *stream, luhip_error **error);
+LUHIP_API luhip_status luhip_copy(luhip_buffer *destination, luhip_buffer *source, luhip_stream *stream,
+                                  luhip_error **error);
 /* Enqueues copies of all buffers into new host arrays behind one fence. Claims on any of them fail the call. */
-LUHIP_API luhip_status luhip_read(luhip_device *device, luhip_stream *stream, luhip_buffer *const *buffers, size_t n, luhip_future **future, luhip_error **error);
+LUHIP_API luhip_status luhip_read(luhip_device *device, luhip_stream *stream, luhip_buffer *const *buffers, size_t n,
+                                  luhip_future **future, luhip_error **error);
 
 LUHIP_API luhip_future *luhip_future_retain(luhip_future *future);
 LUHIP_API void luhip_future_release(luhip_future *future);
@@ -302,14 +313,17 @@ LUHIP_API size_t luhip_future_count(const luhip_future *future);
 LUHIP_API luhip_status luhip_future_fd(luhip_future *future, int *fd, luhip_error **error);
 
 /* Raw address for neighbours in C: claims are tested, memory is materialised and earlier work on it waited for. */
-LUHIP_API luhip_status luhip_buffer_resource(luhip_buffer *buffer, const luhip_wait *wait, uint64_t *pointer, size_t *bytes, luhip_error **error);
+LUHIP_API luhip_status luhip_buffer_resource(luhip_buffer *buffer, const luhip_wait *wait, uint64_t *pointer,
+                                             size_t *bytes, luhip_error **error);
 
 /* ---- host arrays ------------------------------------------------------------------------------------------------ */
 
 /* Plain zeroed memory, 64-byte aligned. */
-LUHIP_API luhip_status luhip_array_new(luhip_dtype dtype, int ndim, const size_t *shape, luhip_array **array, luhip_error **error);
+LUHIP_API luhip_status luhip_array_new(luhip_dtype dtype, int ndim, const size_t *shape, luhip_array **array,
+                                       luhip_error **error);
 /* Pinned where the device can, plain where it cannot. */
-LUHIP_API luhip_status luhip_array_new_staging(luhip_device *device, luhip_dtype dtype, int ndim, const size_t *shape, luhip_array **array, luhip_error **error);
+LUHIP_API luhip_status luhip_array_new_staging(luhip_device *device, luhip_dtype dtype, int ndim, const size_t *shape,
+                                               luhip_array **array, luhip_error **error);
 LUHIP_API luhip_array *luhip_array_retain(luhip_array *array);
 LUHIP_API void luhip_array_release(luhip_array *array);
 LUHIP_API void *luhip_array_data(luhip_array *array);
@@ -330,34 +344,37 @@ typedef struct luhip_access {
 } luhip_access;
 
 typedef struct luhip_compile_options {
-  const char *name;                 /* of the program in messages; NULL: "kernel.hip" */
-  const luhip_text_pair *defines;   /* #define name value */
+  const char *name;               /* of the program in messages; NULL: "kernel.hip" */
+  const luhip_text_pair *defines; /* #define name value */
   size_t ndefines;
   const char *const *include_dirs;
   size_t ninclude_dirs;
-  const luhip_text_pair *headers;   /* name, text */
+  const luhip_text_pair *headers; /* name, text */
   size_t nheaders;
-  const char *const *flags;         /* further compiler options */
+  const char *const *flags; /* further compiler options */
   size_t nflags;
-  const char *const *names;         /* template kernels by name expression: "scale<float, 4>" */
+  const char *const *names; /* template kernels by name expression: "scale<float, 4>" */
   size_t nnames;
   const luhip_access *access;
   size_t naccess;
-  bool strict;                      /* refuse what the oldest hiprtc lacks, whatever compiles it: docs/strict.md */
-  bool no_cache;                    /* neither look in the caches nor store there */
-  unsigned timeout_ms;              /* 0: 60 s */
+  bool strict;         /* refuse what the oldest hiprtc lacks, whatever compiles it: docs/strict.md */
+  bool no_cache;       /* neither look in the caches nor store there */
+  unsigned timeout_ms; /* 0: 60 s */
 } luhip_compile_options;
 
-LUHIP_API luhip_status luhip_compile(luhip_device *device, const char *source, const luhip_compile_options *options, luhip_program **program, luhip_error **error);
+LUHIP_API luhip_status luhip_compile(luhip_device *device, const char *source, const luhip_compile_options *options,
+                                     luhip_program **program, luhip_error **error);
 LUHIP_API luhip_program *luhip_program_retain(luhip_program *program);
 LUHIP_API void luhip_program_release(luhip_program *program);
 LUHIP_API size_t luhip_program_kernels(const luhip_program *program);
 LUHIP_API const char *luhip_program_kernel_name(const luhip_program *program, size_t index);
 LUHIP_API const char *luhip_program_log(const luhip_program *program); /* warnings; "" when none */
 /* NULL name: the only kernel. E_NOT_FOUND lists the kernels that exist. The same kernel each time. */
-LUHIP_API luhip_status luhip_program_kernel(luhip_program *program, const char *name, luhip_kernel **kernel, luhip_error **error);
+LUHIP_API luhip_status luhip_program_kernel(luhip_program *program, const char *name, luhip_kernel **kernel,
+                                            luhip_error **error);
 /* A module global (__device__ or __constant__ variable) as a buffer of u8, or of `dtype` when it divides the size. */
-LUHIP_API luhip_status luhip_program_global(luhip_program *program, const char *name, luhip_dtype dtype, luhip_buffer **buffer, luhip_error **error);
+LUHIP_API luhip_status luhip_program_global(luhip_program *program, const char *name, luhip_dtype dtype,
+                                            luhip_buffer **buffer, luhip_error **error);
 
 typedef struct luhip_compile_stats {
   uint64_t compiles, memory_hits, disk_hits, disk_rejects; /* process-wide */
@@ -382,7 +399,8 @@ typedef struct luhip_kernel_info {
   size_t shared_bytes, local_bytes, const_bytes;
 } luhip_kernel_info;
 LUHIP_API luhip_status luhip_kernel_get_info(luhip_kernel *kernel, luhip_kernel_info *info, luhip_error **error);
-LUHIP_API luhip_status luhip_kernel_occupancy(luhip_kernel *kernel, int block, size_t shared, int *blocks, luhip_error **error);
+LUHIP_API luhip_status luhip_kernel_occupancy(luhip_kernel *kernel, int block, size_t shared, int *blocks,
+                                              luhip_error **error);
 
 /* ---- code objects without a device ----------------------------------------------------------------------------- */
 
@@ -400,7 +418,8 @@ typedef struct luhip_image_kernel {
 
 /* Compiles for "gfx90a", "gfx1030", ... through hiprtc, with no GPU. LUHIP_E_ARGUMENT for an arch that the compiler
    does not know (the message lists what it knows), LUHIP_E_NOT_FOUND where there is no hiprtc. Thread-safe. */
-LUHIP_API luhip_status luhip_compile_for(const char *arch, const char *source, const luhip_compile_options *options, luhip_image **image, luhip_error **error);
+LUHIP_API luhip_status luhip_compile_for(const char *arch, const char *source, const luhip_compile_options *options,
+                                         luhip_image **image, luhip_error **error);
 LUHIP_API void luhip_image_release(luhip_image *image);
 /* All borrowed from the image. */
 LUHIP_API const void *luhip_image_code(const luhip_image *image, size_t *bytes);
@@ -440,25 +459,32 @@ typedef struct luhip_launch_config {
   int64_t grid[3], block[3]; /* 64-bit so that what does not fit is seen and named */
   int64_t shared;            /* dynamic shared memory, bytes */
   luhip_stream *stream;
-  luhip_buffer *grid_buffer;      /* three u32; overrides grid */
-  luhip_buffer *const *touches;   /* also read and written, though no argument says so */
+  luhip_buffer *grid_buffer;    /* three u32; overrides grid */
+  luhip_buffer *const *touches; /* also read and written, though no argument says so */
   size_t ntouches;
-  bool dry;                       /* check and compile only */
+  bool dry; /* check and compile only */
 } luhip_launch_config;
 
 /* Errors are only those of the call itself (argument, type, range, limits, freed). What the work does wrong
    claims the buffers it would have written and is met by read, check and sync. */
-LUHIP_API luhip_status luhip_launch(luhip_kernel *kernel, const luhip_launch_config *config, const luhip_arg *args, size_t nargs, luhip_error **error);
+LUHIP_API luhip_status luhip_launch(luhip_kernel *kernel, const luhip_launch_config *config, const luhip_arg *args,
+                                    size_t nargs, luhip_error **error);
 /* A launch whose kernel has just failed to compile, for hosts that compile as late as that: `reason` is what
    luhip_compile said of the source and options, `kernel` is as for luhip_program_kernel. There is nothing to check
    the arguments against, but that their buffers are this device's and were not freed. Those that would have been
    written carry the reason; only parameters that the source declares as pointers to const, and those that the options'
    access names "in", are known to be read. While the stream records, the recording is doomed instead and its end
    claims them. With config->dry nothing is claimed; open profiles are worthless in any case. */
-LUHIP_API luhip_status luhip_launch_uncompiled(luhip_device *device, const char *source, const luhip_compile_options *options, const char *kernel, const luhip_launch_config *config, const luhip_arg *args, size_t nargs, luhip_error *reason, luhip_error **error);
+LUHIP_API luhip_status luhip_launch_uncompiled(luhip_device *device, const char *source,
+                                               const luhip_compile_options *options, const char *kernel,
+                                               const luhip_launch_config *config, const luhip_arg *args, size_t nargs,
+                                               luhip_error *reason, luhip_error **error);
 /* A launch with the geometry checked once. The launcher keeps the kernel, the stream and the buffers of the config. */
-LUHIP_API luhip_status luhip_bind(luhip_kernel *kernel, const luhip_launch_config *config, luhip_launcher **launcher, luhip_error **error);
-LUHIP_API luhip_status luhip_launcher_run(luhip_launcher *launcher, luhip_stream *stream, bool dry, const luhip_arg *args, size_t nargs, luhip_error **error); /* stream: used when the config named none */
+LUHIP_API luhip_status luhip_bind(luhip_kernel *kernel, const luhip_launch_config *config, luhip_launcher **launcher,
+                                  luhip_error **error);
+LUHIP_API luhip_status luhip_launcher_run(luhip_launcher *launcher, luhip_stream *stream, bool dry,
+                                          const luhip_arg *args, size_t nargs,
+                                          luhip_error **error); /* stream: used when the config named none */
 LUHIP_API void luhip_launcher_release(luhip_launcher *launcher);
 LUHIP_API luhip_kernel *luhip_launcher_kernel(luhip_launcher *launcher); /* borrowed */
 
@@ -467,16 +493,19 @@ LUHIP_API luhip_kernel *luhip_launcher_kernel(luhip_launcher *launcher); /* borr
 /* A window on a stream: what it does from here until the stop. Windows nest and overlap. Starting records an event
    and waits for nothing. A failed or skipped operation of the device, on any stream, while the window is open makes it
    worthless: stop and wait return that failure. Refused while the stream is being recorded. */
-LUHIP_API luhip_status luhip_profile_start(luhip_device *device, luhip_stream *stream, luhip_profile **profile, luhip_error **error);
+LUHIP_API luhip_status luhip_profile_start(luhip_device *device, luhip_stream *stream, luhip_profile **profile,
+                                           luhip_error **error);
 /* Closes the window. E_FREED when it was stopped or abandoned before. A window that cannot be stopped is dropped. */
 LUHIP_API luhip_status luhip_profile_stop(luhip_profile *profile, luhip_error **error);
 /* Closes an open window without a result; nothing else happens to any other. */
 LUHIP_API void luhip_profile_abandon(luhip_profile *profile);
 /* The duration, from the window's own two events. E_NOT_READY while the window is open. */
-LUHIP_API luhip_status luhip_profile_wait(luhip_profile *profile, const luhip_wait *wait, double *ms, luhip_error **error);
+LUHIP_API luhip_status luhip_profile_wait(luhip_profile *profile, const luhip_wait *wait, double *ms,
+                                          luhip_error **error);
 LUHIP_API luhip_status luhip_profile_ready(luhip_profile *profile, bool *ready, luhip_error **error);
 /* Where the window lies on the host's monotonic clock, once its duration is known. */
-LUHIP_API luhip_status luhip_profile_span(luhip_profile *profile, double *start_ms, double *end_ms, luhip_error **error);
+LUHIP_API luhip_status luhip_profile_span(luhip_profile *profile, double *start_ms, double *end_ms,
+                                          luhip_error **error);
 LUHIP_API luhip_profile *luhip_profile_retain(luhip_profile *profile);
 LUHIP_API void luhip_profile_release(luhip_profile *profile);
 
@@ -486,12 +515,12 @@ LUHIP_API void luhip_profiles_fail(luhip_device *device, luhip_error *reason);
 
 /* One operation of a trace. Strings are owned by the trace. */
 typedef struct luhip_trace_record {
-  const char *kind; /* "launch", "write", "read", "copy", "fill", "replay" */
-  const char *name; /* of the kernel; of others the kind */
-  uint64_t stream;  /* luhip_stream_id */
+  const char *kind;                   /* "launch", "write", "read", "copy", "fill", "replay" */
+  const char *name;                   /* of the kernel; of others the kind */
+  uint64_t stream;                    /* luhip_stream_id */
   uint32_t grid[3], block[3], shared; /* of a launch */
-  size_t bytes;     /* of others */
-  double start_ms;  /* on the host's monotonic clock */
+  size_t bytes;                       /* of others */
+  double start_ms;                    /* on the host's monotonic clock */
   double ms;
 } luhip_trace_record;
 
@@ -511,16 +540,22 @@ LUHIP_API void luhip_trace_release(luhip_trace *trace);
    do not run but become nodes of a graph; what cannot be recorded (reads, waits for the stream, events, a grid from a
    buffer, replays, memory that is not there) is refused with LUHIP_E_CAPTURE, and the recording goes on.
    A step out of order is LUHIP_E_CAPTURE and changes nothing. Other streams work as ever. */
-typedef enum luhip_capture_state { LUHIP_CAPTURE_NONE, LUHIP_CAPTURE_PREPARED, LUHIP_CAPTURE_RECORDING } luhip_capture_state;
+typedef enum luhip_capture_state {
+  LUHIP_CAPTURE_NONE,
+  LUHIP_CAPTURE_PREPARED,
+  LUHIP_CAPTURE_RECORDING
+} luhip_capture_state;
 
 LUHIP_API luhip_status luhip_stream_prepare_capture(luhip_device *device, luhip_stream *stream, luhip_error **error);
 LUHIP_API luhip_status luhip_stream_begin_capture(luhip_device *device, luhip_stream *stream, luhip_error **error);
 /* An operation that failed, or was skipped for a stale input, makes the graph useless: the error names it, and what
    the recorded operations would have written carries it. The capture is over in any case. */
-LUHIP_API luhip_status luhip_stream_end_capture(luhip_device *device, luhip_stream *stream, luhip_graph **graph, luhip_error **error);
+LUHIP_API luhip_status luhip_stream_end_capture(luhip_device *device, luhip_stream *stream, luhip_graph **graph,
+                                                luhip_error **error);
 /* Back to none from any state; nothing was done to any buffer. */
 LUHIP_API luhip_status luhip_stream_cancel_capture(luhip_device *device, luhip_stream *stream, luhip_error **error);
-LUHIP_API luhip_status luhip_stream_capture_state(luhip_device *device, luhip_stream *stream, luhip_capture_state *state, luhip_error **error);
+LUHIP_API luhip_status luhip_stream_capture_state(luhip_device *device, luhip_stream *stream,
+                                                  luhip_capture_state *state, luhip_error **error);
 /* Makes a recording, if there is one, unable to end well: something that belonged to it went wrong before it came to an
    operation (a kernel that does not compile). */
 LUHIP_API void luhip_stream_doom_capture(luhip_device *device, luhip_stream *stream, luhip_error *reason);
@@ -539,7 +574,8 @@ LUHIP_API uint64_t luhip_graph_id(const luhip_graph *graph);
 /* Enqueues all of it as one operation. With a stale input it is skipped like a launch: what it writes becomes stale. */
 LUHIP_API luhip_status luhip_graph_replay(luhip_graph *graph, luhip_stream *stream, luhip_error **error);
 /* Other arguments for the launch-th recorded launch, 0-based; replays to come use them. Errors are those of a launch. */
-LUHIP_API luhip_status luhip_graph_update(luhip_graph *graph, size_t launch, const luhip_arg *args, size_t nargs, luhip_error **error);
+LUHIP_API luhip_status luhip_graph_update(luhip_graph *graph, size_t launch, const luhip_arg *args, size_t nargs,
+                                          luhip_error **error);
 /* "driver": the driver replays a graph of its own; "list": the recorded operations are enqueued one by one. */
 LUHIP_API luhip_status luhip_graph_kind(luhip_graph *graph, const char **kind, luhip_error **error);
 
@@ -550,8 +586,8 @@ typedef struct luhip_node {
   luhip_kernel *kernel; /* of a launch, retained: the caller releases it; else NULL */
   size_t launch;        /* of a launch: its index for luhip_graph_update */
   uint32_t grid[3], block[3], shared;
-  size_t nargs;         /* of a launch */
-  size_t bytes;         /* moved or set by the others */
+  size_t nargs; /* of a launch */
+  size_t bytes; /* moved or set by the others */
 } luhip_node;
 
 typedef struct luhip_node_arg {
@@ -560,13 +596,14 @@ typedef struct luhip_node_arg {
   uint64_t allocation;     /* of a buffer: the same for views of the same memory */
   bool has_dtype;          /* a value of one of our element types, */
   luhip_dtype dtype;
-  size_t size;             /* or any bytes; the first 64 are here */
+  size_t size; /* or any bytes; the first 64 are here */
   unsigned char bytes[64];
 } luhip_node_arg;
 
 LUHIP_API luhip_status luhip_graph_nodes(luhip_graph *graph, size_t *count, luhip_error **error);
 LUHIP_API luhip_status luhip_graph_node(luhip_graph *graph, size_t index, luhip_node *node, luhip_error **error);
-LUHIP_API luhip_status luhip_graph_node_arg(luhip_graph *graph, size_t index, size_t argument, luhip_node_arg *arg, luhip_error **error);
+LUHIP_API luhip_status luhip_graph_node_arg(luhip_graph *graph, size_t index, size_t argument, luhip_node_arg *arg,
+                                            luhip_error **error);
 /* The graph in Graphviz's language; the caller frees the text with free(). */
 LUHIP_API luhip_status luhip_graph_dot(luhip_graph *graph, char **text, luhip_error **error);
 

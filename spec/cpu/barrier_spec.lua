@@ -53,11 +53,13 @@ support.each_device(function(id)
     end
   end)
 
-  it("barriers work in device functions, inlined or not, in templates, and with variables living across them", function()
-    local dev = support.open(id)
-    local out = run(
-      dev,
-      [[
+  it(
+    "barriers work in device functions, inlined or not, in templates, and with variables living across them",
+    function()
+      local dev = support.open(id)
+      local out = run(
+        dev,
+        [[
       __shared__ int cell[64];
       __device__ __noinline__ int rotate(int v, int by) {
         cell[threadIdx.x] = v;
@@ -77,12 +79,13 @@ support.each_device(function(id)
         out[threadIdx.x] = v + (int)(keep[0] + keep[1] + keep[2] + keep[3]) * 1000;
       }
     ]],
-      64
-    )
-    for t = 0, 63 do
-      assert.equal((t + 10) % 64 + (40 * t + 6) * 1000, out[t + 1])
+        64
+      )
+      for t = 0, 63 do
+        assert.equal((t + 10) % 64 + (40 * t + 6) * 1000, out[t + 1])
+      end
     end
-  end)
+  )
 
   it("threads that have returned do not count at a barrier", function()
     local dev = support.open(id)

@@ -61,7 +61,8 @@ local function each_kind(id, options)
     assert.equal(1, good:read()[256])
   end
 
-  -- Runs it with and without a barrier before, in blocks of one and of three dimensions, and in both the error must name the place.
+  -- Runs it with and without a barrier before, in blocks of one and of three dimensions; the error must name the place
+  -- each time.
   local function fails(kind, how, ...)
     for barrier = 0, 1 do
       for _, block in ipairs { { 96, 1, 1 }, { 4, 6, 4 } } do

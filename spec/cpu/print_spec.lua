@@ -62,9 +62,12 @@ support.each_device(function(id)
   end)
 
   it("long texts are not cut", function()
-    local text = printed(id, [[
+    local text = printed(
+      id,
+      [[
       extern "C" __global__ void k(int *x) { printf("%5000d|%s\n", x[0], "end"); }
-    ]])
+    ]]
+    )
     assert.equal((" "):rep(4999) .. "7|end\n", text)
   end)
 

@@ -30,17 +30,17 @@ struct hip_compile_kernel {
 };
 
 struct hip_compile_request {
-  const char *source;                       /* whole text, NUL-terminated, prelude and markers included */
-  const char *name;                         /* program name that log lines must carry: "axpy.hip" */
-  const char *arch;                         /* as hipxDeviceArch gives it */
-  const char *const *header_names;          /* headers given as text, found by #include "x" and <x> */
+  const char *source;              /* whole text, NUL-terminated, prelude and markers included */
+  const char *name;                /* program name that log lines must carry: "axpy.hip" */
+  const char *arch;                /* as hipxDeviceArch gives it */
+  const char *const *header_names; /* headers given as text, found by #include "x" and <x> */
   const char *const *header_texts;
   size_t headers;
-  const char *const *options;               /* in the compiler driver's common spelling: -I dir, -O2, -ffast-math ... */
+  const char *const *options; /* in the compiler driver's common spelling: -I dir, -O2, -ffast-math ... */
   size_t noptions;
   const struct hip_compile_kernel *kernels; /* see ../kernel/markers.h for how the source marks them */
   size_t nkernels;
-  unsigned timeout_ms;                      /* 0: none */
+  unsigned timeout_ms; /* 0: none */
 };
 
 /* All pointers are owned by the provider until hipxCompileFree. A failed compile is hip_ErrorInvalidSource
@@ -48,37 +48,37 @@ struct hip_compile_request {
    hip_ErrorInvalidValue; a compiler that cannot be had is hip_ErrorFileNotFound, one that ran too long
    hip_ErrorLaunchTimeOut, one that crashed hip_ErrorUnknown; the log says why in words. */
 struct hip_compile_result {
-  void *code;               /* an ELF image that hipModuleLoadData takes */
+  void *code; /* an ELF image that hipModuleLoadData takes */
   size_t code_bytes;
-  char *log;                /* compiler output, "" when none; lines name the program by request->name */
-  char **lowered;           /* [nkernels]: name for hipModuleGetFunction, NULL when left out */
-  char **dependencies;      /* files read from include dirs, NULL-terminated: the disk cache hashes them */
+  char *log;           /* compiler output, "" when none; lines name the program by request->name */
+  char **lowered;      /* [nkernels]: name for hipModuleGetFunction, NULL when left out */
+  char **dependencies; /* files read from include dirs, NULL-terminated: the disk cache hashes them */
 };
 
 /* ---- faults of the device that it survives (the CPU device) ------------------------------------------ */
 
 enum hip_fault_kind {
   HIP_FAULT_NONE = 0,
-  HIP_FAULT_ADDRESS,  /* read or write outside every buffer */
-  HIP_FAULT_STACK,    /* stack overflow of one thread */
-  HIP_FAULT_DIVIDE,   /* integer division by zero (traps on x86, garbage on a GPU) */
-  HIP_FAULT_TRAP,     /* __builtin_trap, abort, an illegal instruction */
-  HIP_FAULT_ASSERT,   /* assert(...) failed */
-  HIP_FAULT_TIMEOUT,  /* the watchdog ended an endless kernel */
-  HIP_FAULT_BARRIER   /* checked mode: a barrier that only some threads of a block reach */
+  HIP_FAULT_ADDRESS, /* read or write outside every buffer */
+  HIP_FAULT_STACK,   /* stack overflow of one thread */
+  HIP_FAULT_DIVIDE,  /* integer division by zero (traps on x86, garbage on a GPU) */
+  HIP_FAULT_TRAP,    /* __builtin_trap, abort, an illegal instruction */
+  HIP_FAULT_ASSERT,  /* assert(...) failed */
+  HIP_FAULT_TIMEOUT, /* the watchdog ended an endless kernel */
+  HIP_FAULT_BARRIER  /* checked mode: a barrier that only some threads of a block reach */
 };
 
 struct hip_fault {
   enum hip_fault_kind kind;
-  uint64_t tag;            /* of the launch (hipxLaunchTag) */
-  char kernel[96];         /* kernel name, cut if longer */
+  uint64_t tag;    /* of the launch (hipxLaunchTag) */
+  char kernel[96]; /* kernel name, cut if longer */
   uint32_t block[3];
-  int32_t thread[3];       /* -1 -1 -1 where it is not known */
-  int is_write;            /* HIP_FAULT_ADDRESS: 1 write, 0 read, -1 unknown */
+  int32_t thread[3]; /* -1 -1 -1 where it is not known */
+  int is_write;      /* HIP_FAULT_ADDRESS: 1 write, 0 read, -1 unknown */
   uintptr_t address;
-  uintptr_t nearest;       /* base of the nearest live device allocation, 0 when none is near */
-  size_t nearest_bytes;    /* its requested size */
-  char text[256];          /* assert's expression and file:line; otherwise a short phrase */
+  uintptr_t nearest;    /* base of the nearest live device allocation, 0 when none is near */
+  size_t nearest_bytes; /* its requested size */
+  char text[256];       /* assert's expression and file:line; otherwise a short phrase */
 };
 
 /* ---- the table ---------------------------------------------------------------------------------------- */

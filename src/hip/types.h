@@ -186,9 +186,9 @@ typedef enum hip_graph_exec_update_result {
 #undef X
 } hip_graph_exec_update_result_t;
 
-typedef int hip_device_t;                      /* an ordinal */
-typedef void *hip_deviceptr_t;                 /* an address in device memory */
-typedef struct hip_stream_impl *hip_stream_t;  /* NULL is never used: the server owns every stream it uses */
+typedef int hip_device_t;                     /* an ordinal */
+typedef void *hip_deviceptr_t;                /* an address in device memory */
+typedef struct hip_stream_impl *hip_stream_t; /* NULL is never used: the server owns every stream it uses */
 typedef struct hip_event_impl *hip_event_t;
 typedef struct hip_module_impl *hip_module_t;
 typedef struct hip_function_impl *hip_function_t;

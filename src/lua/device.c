@@ -299,11 +299,8 @@ void lb_open_device(lua_State *L) {
       {NULL, NULL},
   };
   static const luaL_Reg fields[] = {FIELDS(ENTRY, ENTRY, ENTRY){"integrated", field_integrated}, {NULL, NULL}};
-  static const luaL_Reg meta[] = {{"__tostring", device_tostring},
-                                  {"__eq", device_eq},
-                                  {"__close", device_end},
-                                  {"__gc", device_gc},
-                                  {NULL, NULL}};
+  static const luaL_Reg meta[] = {
+      {"__tostring", device_tostring}, {"__eq", device_eq}, {"__close", device_end}, {"__gc", device_gc}, {NULL, NULL}};
   lb_class_register(L, LB_DEVICE, &(struct lb_class_functions){methods, fields, meta});
 }
 

@@ -13,6 +13,8 @@
 namespace std_of_hiprtc {
 using std::enable_if;
 using std::false_type;
+using std::int32_t;
+using std::int64_t;
 using std::integral_constant;
 using std::is_arithmetic;
 using std::is_convertible;
@@ -24,9 +26,7 @@ using std::is_signed;
 using std::size_t;
 using std::true_type;
 using std::uint32_t;
-using std::int32_t;
 using std::uint64_t;
-using std::int64_t;
 } // namespace std_of_hiprtc
 #define std std_of_hiprtc
 
