@@ -63,8 +63,10 @@ static int resolve_hiprtc(void *library) {
   X(hiprtcVersion)                                                                                                     \
   X(hiprtcGetErrorString)                                                                                              \
   X(hiprtcCreateProgram)                                                                                               \
-  X(hiprtcDestroyProgram) X(hiprtcAddNameExpression) X(hiprtcCompileProgram) X(hiprtcGetProgramLogSize)                \
-      X(hiprtcGetProgramLog) X(hiprtcGetCodeSize) X(hiprtcGetCode) X(hiprtcGetLoweredName)
+  X(hiprtcDestroyProgram)                                                                                              \
+  X(hiprtcAddNameExpression)                                                                                           \
+  X(hiprtcCompileProgram)                                                                                              \
+  X(hiprtcGetProgramLogSize) X(hiprtcGetProgramLog) X(hiprtcGetCodeSize) X(hiprtcGetCode) X(hiprtcGetLoweredName)
 #define SLOT(name) &rtc.name,
 #define NAME(name) #name,
   void *const slots[] = {ENTRIES(SLOT)};
