@@ -14,6 +14,7 @@ local source = [[
     for (int i = 0; i < 40000; i += 1000) local[i] = n;
     return local[n * 1000];
   }
+  typedef int aligned __attribute__((vector_size(16)));
   extern "C" __global__ void wrong(int *out, int n, int how, int block, int thread, int barrier) {
     int t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
     if (barrier) __syncthreads();
@@ -35,6 +36,9 @@ local source = [[
       case 12: while (!zero) __syncthreads(); break;
       case 13: while (!zero) out[1] = __shfl(out[1], 0) + 1; break;
       case 14: reinterpret_cast<void (*)()>(64)(); break;
+      case 16: out[0] = (-2147483647 - 1 + zero) / (zero - 1); break;
+      case 17: out[0] = (-2147483647 - 1 + zero) % (zero - 1); break;
+      case 18: *reinterpret_cast<volatile aligned *>(reinterpret_cast<char *>(out) + 4) = aligned{1, 2, 3, 4}; break;
       case 15: *reinterpret_cast<volatile int *>(0x8000000000000000ull) = 1; break;
       }
     }
@@ -99,7 +103,11 @@ local function each_kind(id, options)
   end)
   it("an address that cannot exist", function()
     start()
-    fails("fault", 15)
+    fails("fault", 15, "an address that cannot exist")
+  end)
+  it("a vector that is not aligned, which is no null pointer", function()
+    start()
+    fails("fault", 18, "a misaligned vector access")
   end)
   it("a call of something that is no function", function()
     start()
@@ -110,10 +118,12 @@ local function each_kind(id, options)
     fails("fault", 4, "stack")
     fails("fault", 5, "stack")
   end)
-  it("an integer divided by zero", function()
+  it("an integer divided by zero, and the smallest by -1", function()
     start()
     fails("fault", 6, "divided an integer by zero")
     fails("fault", 7, "divided an integer by zero")
+    fails("fault", 16, "or the smallest integer by -1")
+    fails("fault", 17, "or the smallest integer by -1")
   end)
   it("a trap and an abort", function()
     start()

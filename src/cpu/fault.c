@@ -134,19 +134,30 @@ static void leave(struct worker *worker, ucontext_t *machine) {
 /* ---- signals that are
    ------------------------------------------------------------------------------------------------------ */
 
+/* The processor tells the address of a page fault alone: for a misaligned vector, or an address outside what there can
+   be, the kernel gives 0. */
+static bool has_address(const ucontext_t *machine, const siginfo_t *info) {
+#if defined(__x86_64__)
+  return machine->uc_mcontext.gregs[REG_TRAPNO] == 14 && info->si_code != SI_KERNEL;
+#else
+  (void)machine;
+  return info->si_code != SI_KERNEL && info->si_code != BUS_ADRALN;
+#endif
+}
+
 static void describe(struct worker *worker, int signal, const siginfo_t *info, const ucontext_t *machine) {
   struct fiber_fault *raw = &worker->raw;
   *raw = (struct fiber_fault){.kind = HIP_FAULT_TRAP, .thread = fiber_thread(worker), .is_write = -1, .phrase = "trap"};
   if (signal == SIGFPE) {
     raw->kind = HIP_FAULT_DIVIDE;
-    raw->phrase = "integer division by zero, or of the least integer by -1";
+    raw->phrase = "integer division by zero, or of the smallest integer by -1";
   } else if (signal == SIGSEGV || signal == SIGBUS) {
     raw->kind = HIP_FAULT_ADDRESS;
     raw->is_write = is_write(machine);
-    raw->address = (uintptr_t)info->si_addr;
+    raw->address = has_address(machine, info) ? (uintptr_t)info->si_addr : UINTPTR_MAX;
     raw->phrase = raw->is_write == 1 ? "write outside every buffer" : "read outside every buffer";
     if (raw->address < 4096) raw->phrase = raw->is_write == 1 ? "write to a null pointer" : "read from a null pointer";
-    if (raw->is_write < 0) raw->phrase = "access at an address that cannot exist";
+    if (raw->address == UINTPTR_MAX) raw->phrase = "misaligned access, or an address that cannot exist";
     if (cpu_fiber_stack_overrun(worker, raw->address)) {
       raw->kind = HIP_FAULT_STACK;
       raw->phrase = "a thread used more than 64 KiB of stack";

@@ -61,7 +61,7 @@ enum hip_fault_kind {
   HIP_FAULT_NONE = 0,
   HIP_FAULT_ADDRESS, /* read or write outside every buffer */
   HIP_FAULT_STACK,   /* stack overflow of one thread */
-  HIP_FAULT_DIVIDE,  /* integer division by zero (traps on x86, garbage on a GPU) */
+  HIP_FAULT_DIVIDE,  /* integer division by zero, or of the smallest by -1 (traps on x86, garbage on a GPU) */
   HIP_FAULT_TRAP,    /* __builtin_trap, abort, an illegal instruction */
   HIP_FAULT_ASSERT,  /* assert(...) failed */
   HIP_FAULT_TIMEOUT, /* the watchdog ended an endless kernel */
@@ -75,7 +75,7 @@ struct hip_fault {
   uint32_t block[3];
   int32_t thread[3]; /* -1 -1 -1 where it is not known */
   int is_write;      /* HIP_FAULT_ADDRESS: 1 write, 0 read, -1 unknown */
-  uintptr_t address;
+  uintptr_t address; /* UINTPTR_MAX: not known (misaligned, or an address that cannot exist) */
   uintptr_t nearest;    /* base of the nearest live device allocation, 0 when none is near */
   size_t nearest_bytes; /* its requested size */
   char text[256];       /* assert's expression and file:line; otherwise a short phrase */

@@ -115,7 +115,9 @@ static bool find_suspect(const struct culprit *culprit, const struct hip_fault *
 static void say_address(const struct culprit *culprit, const struct hip_fault *fault, char *text, size_t len) {
   const char *verb = fault->is_write > 0 ? "wrote" : fault->is_write == 0 ? "read" : "accessed memory";
   struct suspect suspect;
-  if (fault->address < NULL_PAGE) {
+  if (fault->address == UINTPTR_MAX) {
+    snprintf(text, len, "made a misaligned vector access, or one at an address that cannot exist (which is not known)");
+  } else if (fault->address < NULL_PAGE) {
     snprintf(text, len, "%s through a null pointer (address 0x%zx)", verb, (size_t)fault->address);
   } else if (!find_suspect(culprit, fault, &suspect)) {
     snprintf(text, len, "%s at address 0x%zx, which is in no buffer", verb, (size_t)fault->address);
@@ -142,7 +144,7 @@ static void say_what(const struct culprit *culprit, const struct hip_fault *faul
     snprintf(text, len, "overflowed the stack of a thread");
     break;
   case HIP_FAULT_DIVIDE:
-    snprintf(text, len, "divided an integer by zero");
+    snprintf(text, len, "divided an integer by zero, or the smallest integer by -1");
     break;
   case HIP_FAULT_ASSERT:
     snprintf(text, len, "failed an assertion: %s", fault->text);
@@ -192,4 +194,9 @@ void faults_take(luhip_device *device) {
     inflight_fail(device, op, failure);
     failure_release(failure);
   }
+}
+
+luhip_status unclaimed_take(luhip_device *device, const char *what, luhip_error **error) {
+  faults_take(device);
+  return failure_unclaimed_take(&device->failures, what, error);
 }
