@@ -199,7 +199,9 @@ LUHIP_API luhip_status luhip_open(const char *id, const luhip_open_options *opti
 LUHIP_API void luhip_device_close(luhip_device *device);
 LUHIP_API bool luhip_device_is_open(luhip_device *device);
 LUHIP_API const luhip_device_info *luhip_device_get_info(luhip_device *device);
-/* Waits for all streams. With buffers: tests their claims first, then waits, then tests again. */
+/* Waits for all streams. With buffers: tests their claims first, then waits, then tests again. A failure of an
+   operation that writes no buffer is carried by none: the first sync of the device or a stream, or wait for an event,
+   that ends well otherwise returns the oldest of these, once, and forgets them. */
 LUHIP_API luhip_status luhip_device_sync(luhip_device *device, luhip_buffer *const *buffers, size_t n,
                                          const luhip_wait *wait, luhip_error **error);
 /* The claim test alone: OK, or the failures that the buffers' bytes carry. Does not wait. */

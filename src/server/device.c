@@ -350,6 +350,7 @@ static void give_back(luhip_device *device, bool idle) {
   events_close(device, idle);
   slots_close(device, idle);
   stream_close_default(device);
+  failure_unclaimed_forget(&device->failures);
   failure_release(device->poison);
   device->poison = NULL;
 }

@@ -116,6 +116,7 @@ luhip_status luhip_event_wait(luhip_event *event, const luhip_wait *wait, luhip_
   struct waiting waiting = waiting_start(wait);
   status = wait_event(device, event->event, &waiting, error);
   if (!status) slot_advance(device, event->slot, event->position);
+  if (!status) status = unclaimed_take(device, "wait", error);
   device_leave(device);
   return status;
 }

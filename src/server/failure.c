@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +83,36 @@ bool failure_includes(const struct failure *failure, const struct failure *other
     if (failure->parts[i] == other) return true;
   }
   return false;
+}
+
+/* ---- unclaimed ----------------------------------------------------------------------------------------------- */
+
+void failure_unclaimed(struct failure *failure) {
+  struct failure_store *store = failure->store;
+  if (!store->unclaimed) store->unclaimed = failure_hold(failure);
+  store->nunclaimed++;
+}
+
+void failure_unclaimed_forget(struct failure_store *store) {
+  failure_release(store->unclaimed);
+  store->unclaimed = NULL;
+  store->nunclaimed = 0;
+}
+
+void failure_told(const struct failure *failure) {
+  if (failure->store->unclaimed == failure) failure_unclaimed_forget(failure->store);
+}
+
+luhip_status failure_unclaimed_take(struct failure_store *store, const char *what, luhip_error **error) {
+  if (!store->unclaimed) return LUHIP_OK;
+  char counted[96];
+  snprintf(counted, sizeof counted, "%s: %" PRIu64 " failures, the first is", what, store->nunclaimed);
+  struct failure_set set = {0};
+  failure_set_add(&set, store->unclaimed);
+  luhip_error *report = failure_set_report(&set, store->nunclaimed > 1 ? counted : what, NULL, 0, NULL);
+  failure_set_free(&set);
+  failure_unclaimed_forget(store);
+  return error_give(error, report);
 }
 
 /* ---- sets ---------------------------------------------------------------------------------------------------- */

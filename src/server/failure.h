@@ -34,6 +34,8 @@ struct failure {
 struct failure_store {
   struct failure *first;
   size_t count;
+  struct failure *unclaimed; /* held: the oldest that nothing carries and nobody was told of; NULL: none */
+  uint64_t nunclaimed;       /* it and those after it */
   struct failure spare; /* stands in when the host has no memory for another */
 };
 
@@ -45,6 +47,13 @@ void failure_carry(struct failure *failure);
 void failure_drop(struct failure *failure);
 struct failure *failure_hold(struct failure *failure);
 void failure_release(struct failure *failure); /* NULL is fine */
+/* An operation that writes nothing has failed: no claim will ever say so. The oldest is kept for whoever waits next. */
+void failure_unclaimed(struct failure *failure);
+/* Somebody was told of it otherwise. */
+void failure_told(const struct failure *failure);
+/* What a wait returns: the failure that is kept, once, or OK. */
+luhip_status failure_unclaimed_take(struct failure_store *store, const char *what, luhip_error **error);
+void failure_unclaimed_forget(struct failure_store *store);
 /* Whether it is the other, or a combination with it. */
 bool failure_includes(const struct failure *failure, const struct failure *other);
 

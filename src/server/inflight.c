@@ -199,6 +199,14 @@ static void op_writes(struct luhip_device *device, const struct op *op) {
   }
 }
 
+static bool writes_any(struct luhip_device *device, const struct op *op) {
+  for (uint32_t i = 0; i < op->nuses; i++) {
+    const struct op_use *use = inflight_use(device, op, i);
+    if ((use->access & USE_WRITE) && !region_empty(&use->region)) return true;
+  }
+  return false;
+}
+
 static void op_set_failure(struct op *op, struct failure *failure) {
   if (failure) failure_hold(failure);
   failure_release(op->failure);
@@ -237,6 +245,8 @@ void inflight_fail(struct luhip_device *device, struct op *first, struct failure
   struct inflight *inflight = &device->inflight;
   uint64_t sequence = first->sequence;
   failure_hold(failure);
+  /* One that read stale bytes should not have run: what it did then is told by whoever carries those. */
+  if (!first->failure && !writes_any(device, first)) failure_unclaimed(failure);
   op_set_failure(first, failure);
   profiler_failed(&device->profiler, device, sequence, failure);
   for (uint64_t i = inflight->head; i < inflight->tail; i++) {

@@ -226,10 +226,15 @@ static void skip(const struct launching *l, struct command *command, const struc
   failure_release(failure);
 }
 
-/* The launch cannot run, for a reason that is no claim yet. */
+/* It cannot run, for a reason that may be no claim yet. */
+static void fail_with(struct command *command, struct failure *failure) {
+  command_failed(command, failure);
+  if (!failure->carried) failure_unclaimed(failure);
+}
+
 static void fail(const struct launching *l, struct command *command, luhip_error *error) {
   struct failure *failure = failure_new(&l->device->failures, error);
-  command_failed(command, failure);
+  fail_with(command, failure);
   failure_release(failure);
 }
 
@@ -314,7 +319,7 @@ static void carry_out(const struct launching *l, struct command *command) {
     enum command_state state = command_prepare(command, last, &failure);
     if (state == COMMAND_AGAIN) continue;
     if (state == COMMAND_READY) run_command(l, command);
-    if (state == COMMAND_FAILED) command_failed(command, failure);
+    if (state == COMMAND_FAILED) fail_with(command, failure);
     break;
   }
   failure_release(failure);

@@ -70,6 +70,7 @@ luhip_status watch_report(luhip_device *device, const struct watch *watch, const
   if (!watch->failure) return device_sound(device, error);
   struct failure_set set = {0};
   failure_set_add(&set, watch->failure);
+  for (size_t i = 0; i < set.count; i++) failure_told(set.list[i]);
   luhip_status status = error_give(error, failure_set_report(&set, what, NULL, 0, NULL));
   failure_set_free(&set);
   return status;

@@ -61,6 +61,7 @@ luhip_status luhip_device_sync(luhip_device *device, luhip_buffer *const *buffer
   if (!status) status = test_claims(device, buffers, n, "sync", error);
   if (!status) status = wait_all(device, &waiting, error);
   if (!status) status = test_claims(device, buffers, n, "sync", error);
+  if (!status) status = unclaimed_take(device, "sync", error);
   device_leave(device);
   return status;
 }

@@ -169,6 +169,8 @@ bool order_passed(void *view, const struct marks *marks);
 
 /* Takes what the device has to tell of faults and claims what they touched. Cheap when there is nothing. */
 void faults_take(luhip_device *device);
+/* What a wait returns when all went well: a failure that no buffer carries, once. */
+luhip_status unclaimed_take(luhip_device *device, const char *what, luhip_error **error);
 /* Program, touched by unloading it later: program.c. */
 void program_unload_list(const struct hip_api *api, struct luhip_program *list);
 

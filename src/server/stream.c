@@ -147,6 +147,7 @@ luhip_status luhip_stream_sync(luhip_stream *stream, const luhip_wait *wait, luh
   struct waiting waiting = waiting_start(wait);
   status = capture_refuse(stream->device, slot, "sync", error);
   if (!status) status = wait_position(stream->device, slot, stream->device->slots[slot].tail, &waiting, error);
+  if (!status) status = unclaimed_take(stream->device, "sync", error);
   device_leave(stream->device);
   return status;
 }
