@@ -36,7 +36,7 @@ struct failure_store {
   size_t count;
   struct failure *unclaimed; /* held: the oldest that nothing carries and nobody was told of; NULL: none */
   uint64_t nunclaimed;       /* it and those after it */
-  struct failure spare; /* stands in when the host has no memory for another */
+  struct failure spare;      /* stands in when the host has no memory for another */
 };
 
 void failure_store_open(struct failure_store *store);
