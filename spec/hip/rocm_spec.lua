@@ -121,6 +121,54 @@ __global__ void __launch_bounds__(64) tile(float *p) {
     end)
   end)
 
+  it("a feature that the architecture does not know is an error that lists those it knows, and the process lives", function()
+    local cases = {
+      { "gfx90a:bogus+", "'bogus+' is not known there", "gfx90a knows sramecc+ and sramecc-, xnack+ and xnack-" },
+      { "gfx90a:xnack", "'xnack' lacks its + or -", "gfx90a knows sramecc+" },
+      { "gfx90a:", "feature ''", "gfx90a knows" },
+      { "gfx90a:xnack+:", "feature ''", "gfx90a knows" },
+      { "gfx90a::xnack+", "feature ''", "gfx90a knows" },
+      { "gfx90a:+", "feature '+'", "gfx90a knows" },
+      { "gfx90a:xnack++", "'xnack++' is not known", "gfx90a knows" },
+      { "gfx90a:XNACK+", "'XNACK+' is not known", "gfx90a knows" },
+      { "gfx90a:xnack+ ", "'xnack+ ' is not known", "gfx90a knows" },
+      { "gfx90a:xnack+:xnack-", "'xnack-' comes twice", "gfx90a knows" },
+      { "gfx900:sramecc+", "'sramecc+' is not known", "gfx900 knows xnack+ and xnack-" },
+      { "gfx1030:xnack+", "'xnack+' is not known", "gfx1030 knows no features" },
+    }
+    for _, case in ipairs(cases) do
+      support.assert_error_kind("argument", function()
+        compile(case[1], SOURCE)
+      end, table.unpack(case))
+    end
+    support.assert_error_kind("argument", function()
+      compile(":xnack+", SOURCE)
+    end)
+  end)
+
+  it("takes the features that an architecture has, in any order", function()
+    for _, arch in ipairs { "gfx90a:sramecc+:xnack-", "gfx908:xnack+:sramecc-", "gfx1010:xnack-" } do
+      compile(arch, "__global__ void k(int *p) { *p = 1; }"):free()
+    end
+  end)
+
+  it("refuses options that make something else than a code object", function()
+    local refused = { "-fsyntax-only", "-E", "-S", "-c", "-o", "-emit-llvm", "--offload-arch=gfx1", "-save-temps", "-M" }
+    for _, flag in ipairs(refused) do
+      support.assert_error_kind("argument", function()
+        compile("gfx90a", "__global__ void k() {}\n", { flags = { flag } })
+      end, "compiler option '" .. flag .. "' is not allowed")
+    end
+    support.assert_error_kind("argument", function()
+      compile("gfx90a", "__global__ void k() {}\n", { flags = { "-include" } })
+    end, "'-include' needs a value")
+  end)
+
+  it("takes options of optimisation, warnings and names", function()
+    local flags = { "-O1", "-Wall", "-ffast-math", "-fno-unroll-loops", "-U", "V", "-DV=3", "-mcumode", "-w" }
+    compile("gfx1030", "__global__ void k(int *p) { *p = V; }\n", { flags = flags }):free()
+  end)
+
   it("K3 errors name the program, line and column, and the log holds no file of comgr's", function()
     local e = support.assert_error_kind("compile", function()
       compile("gfx90a", "__global__ void k(int *p) {\n  p[0] = foo;\n}\n", { name = "my prog.hip" })

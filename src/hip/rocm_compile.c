@@ -2,8 +2,9 @@
  * rocm_compile.c - hiprtc behind the guards it needs (tried on ROCm 5.2.3; facts of later versions from AMD's
  * change notes).
  *
- *   arch        an arch that comgr does not know makes hiprtc abort the process, so comgr's own list is asked
- *               first and a bad arch is an error that prints the list.
+ *   arch        a target id that comgr does not know makes hiprtc abort the process, so comgr's own tables are
+ *               asked first (rocm_arch.c).
+ *   options     those that make something else than a code object are refused (rocm_options.c).
  *   headers     hiprtc carries the HIP device library built in; the header files of the same content would
  *               redefine it, so empty ones of those names are supplied. A header that the caller gives wins.
  *   log         lines that name comgr's temporary file are rewritten to the program's name. (The user's own
@@ -23,7 +24,9 @@
 #include "base/elf.h"
 #include "base/text.h"
 #include "hip/rocm.h"
+#include "hip/rocm_arch.h"
 #include "hip/rocm_headers.h"
+#include "hip/rocm_options.h"
 
 typedef struct hiprtc_program_impl *hiprtc_program_t;
 
@@ -41,11 +44,6 @@ static struct {
   int (*hiprtcGetCode)(hiprtc_program_t program, char *code);
   int (*hiprtcGetLoweredName)(hiprtc_program_t program, const char *expression, const char **lowered);
 } rtc;
-
-static struct {
-  int (*amd_comgr_get_isa_count)(size_t *count);
-  int (*amd_comgr_get_isa_name)(size_t index, const char **name);
-} comgr;
 
 /* ---- loading -------------------------------------------------------------------------------------------- */
 
@@ -77,22 +75,6 @@ static int resolve_hiprtc(void *library) {
   return resolve_all(library, slots, names, sizeof slots / sizeof *slots);
 }
 
-static int resolve_comgr(void) {
-  static const char *const libraries[] = {"libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so", NULL};
-  void *const slots[] = {&comgr.amd_comgr_get_isa_count, &comgr.amd_comgr_get_isa_name};
-  static const char *const names[] = {"amd_comgr_get_isa_count", "amd_comgr_get_isa_name"};
-  /* The one that the runtime has loaded already, if any: its list is the one that counts. */
-  for (int i = 0; libraries[i]; i++) {
-    void *library = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    if (library && resolve_all(library, slots, names, 2)) return 1;
-  }
-  for (int i = 0; libraries[i]; i++) {
-    void *library = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL);
-    if (library && resolve_all(library, slots, names, 2)) return 1;
-  }
-  return 0;
-}
-
 int rocm_compile_load(char *reason, size_t len) {
   static const char *const beside[] = {"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so", NULL};
   rocm_library.rtc = rocm_library.hip;
@@ -114,33 +96,6 @@ hip_error_t rocm_toolchain(char *identity, size_t len, hip_device_t device) {
   snprintf(identity, len, "hiprtc %d.%d, runtime %d, %s %lld %lld", major, minor, rocm_library.runtime,
            rocm_library.path, (long long)file.st_size, (long long)file.st_mtime);
   return hip_Success;
-}
-
-/* ---- the arch ------------------------------------------------------------------------------------------- */
-
-/* Whether comgr knows arch (features such as ":xnack+" aside); if not, says what it knows in the log. */
-static int arch_known(const char *arch, struct text *log) {
-  size_t count = 0, length = strcspn(arch, ":");
-  if (!resolve_comgr() || comgr.amd_comgr_get_isa_count(&count)) {
-    text_add(log,
-             "libamd_comgr cannot be asked which architectures it knows, and hiprtc ends the process on one that it "
-             "does not: nothing was compiled\n");
-    return 0;
-  }
-  struct text known = {0};
-  int found = 0;
-  for (size_t i = 0; i < count; i++) {
-    const char *name = NULL;
-    if (comgr.amd_comgr_get_isa_name(i, &name) || !name) continue;
-    const char *gfx = strstr(name, "gfx");
-    if (!gfx) continue;
-    found |= strlen(gfx) == length && !strncmp(gfx, arch, length);
-    text_printf(&known, "%s%s", known.length ? ", " : "", gfx);
-  }
-  if (!found)
-    text_printf(log, "this hiprtc knows no architecture '%s'; it knows %s\n", arch, known.data ? known.data : "none");
-  text_free(&known);
-  return found;
 }
 
 /* ---- headers -------------------------------------------------------------------------------------------- */
@@ -323,8 +278,10 @@ hip_error_t rocm_compile(const struct hip_compile_request *request, struct hip_c
   struct text log = {0};
   *result = (struct hip_compile_result){0};
   pthread_mutex_lock(&rocm_compile_lock);
-  hip_error_t outcome =
-      arch_known(request->arch, &log) ? compile_program(request, result, &log) : hip_ErrorInvalidDevice;
+  hip_error_t outcome = hip_ErrorInvalidDevice;
+  if (rocm_arch_known(request->arch, &log))
+    outcome = rocm_options_allowed(request->options, request->noptions, &log) ? compile_program(request, result, &log)
+                                                                              : hip_ErrorInvalidValue;
   pthread_mutex_unlock(&rocm_compile_lock);
   result->log = text_take(&log);
   return outcome;
