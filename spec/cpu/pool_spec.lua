@@ -50,6 +50,26 @@ support.each_device(function(id)
     end
   end)
 
+  it("a number of threads that is none is the reason why the device cannot be used", function()
+    for _, wrong in ipairs { "abc", "-3", "0", "2x", " 2" } do
+      local result = support.lua(
+        [[
+        local luhip = require "luhip"
+        for _, device in ipairs(luhip.devices()) do
+          if device.backend == "cpu" then print(device.reason) end
+        end
+        local ok, e = pcall(luhip.open, "cpu")
+        print(ok, e)
+      ]],
+        { env = { LUHIP_CPU_THREADS = wrong } }
+      )
+      local said = ("LUHIP_CPU_THREADS is '%s', which is not a number of threads"):format(wrong)
+      local first = result.stdout:find(said, 1, true)
+      assert.truthy(first, result.stdout .. result.stderr)
+      assert.truthy(result.stdout:find("false\t.*" .. said:gsub("%-", "%%-"), first), result.stdout)
+    end
+  end)
+
   it("launches on several streams at once are each right, faults between them", function()
     local dev = support.open(id)
     local program = dev:compile(source)

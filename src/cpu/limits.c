@@ -59,6 +59,16 @@ size_t cpu_limits_memory(char *reason, size_t len) {
   return bytes > 16 * MIB ? bytes : 16 * MIB;
 }
 
+int cpu_limits_threads(char *reason, size_t len) {
+  const char *setting = getenv("LUHIP_CPU_THREADS");
+  if (!setting || !*setting) return 0;
+  size_t digits = strspn(setting, "0123456789");
+  unsigned long long threads = strtoull(setting, NULL, 10);
+  if (!setting[digits] && threads > 0) return threads < INT32_MAX ? (int)threads : INT32_MAX;
+  snprintf(reason, len, "LUHIP_CPU_THREADS is '%.40s', which is not a number of threads: 1 or more", setting);
+  return -1;
+}
+
 /* The first processor's value for a key of /proc/cpuinfo, "" when there is none. */
 static void cpuinfo(const char *key, char *value, size_t len) {
   char line[4096];

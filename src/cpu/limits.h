@@ -15,6 +15,9 @@
    the machine's memory or of the control group's limit. 0 with a sentence in `reason` when the setting is wrong. */
 size_t cpu_limits_memory(char *reason, size_t len);
 
+/* Threads that LUHIP_CPU_THREADS asks for, 0 when it is not set. -1 with a sentence in `reason` when it is wrong. */
+int cpu_limits_threads(char *reason, size_t len);
+
 /* Host name of the processor ("AMD EPYC 9655"), and a text that tells apart what -march=native means: family and
    model, with a hash of the feature flags. */
 void cpu_limits_cpu_name(char *name, size_t len);

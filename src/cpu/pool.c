@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "cpu/fault.h"
+#include "cpu/limits.h"
 #include "cpu/pool.h"
 
 enum { MAX_WORKERS = 1024, DOOR_OPEN = 1 << 30, SPIN_NANOSECONDS = 30000, THREAD_STACK_BYTES = 1 << 20 };
@@ -171,8 +172,8 @@ void cpu_exec_after_fork(void) {
    ---------------------------------------------------------------------------------------------------------- */
 
 static unsigned measure(void) {
-  const char *setting = getenv("LUHIP_CPU_THREADS");
-  long size = setting ? strtol(setting, NULL, 10) : 0;
+  char reason[256];
+  long size = cpu_limits_threads(reason, sizeof reason); /* a wrong one has kept the device from being opened */
   cpu_set_t set;
   if (size <= 0 && sched_getaffinity(0, sizeof set, &set) == 0) size = CPU_COUNT(&set);
   if (size <= 0) size = sysconf(_SC_NPROCESSORS_ONLN);

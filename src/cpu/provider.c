@@ -17,6 +17,7 @@
 #include "cpu/event.h"
 #include "cpu/exec.h"
 #include "cpu/graph.h"
+#include "cpu/limits.h"
 #include "cpu/memory.h"
 #include "cpu/module.h"
 #include "cpu/stream.h"
@@ -460,6 +461,7 @@ static struct {
 
 static void load_once(void) {
   cpu_toolchain_load_math();
+  if (cpu_limits_threads(loaded.reason, sizeof loaded.reason) < 0) return;
   if (!cpu_arena_start(loaded.reason, sizeof loaded.reason)) return;
   pthread_atfork(fork_prepare, fork_parent, fork_child);
   loaded.api = &api;
