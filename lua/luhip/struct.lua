@@ -279,6 +279,9 @@ end
 -- @treturn layout name, bytes, align, fields (each with name, type, count, offset, bytes)
 -- @raise kinds "type", "argument", "range", "shape"
 function struct.new(name, fields)
+  if type(name) == "table" and fields == nil then
+    errors.raise("type", 'luhip.struct takes a name and a list of fields: luhip.struct("S", { {"a", "f32"} })')
+  end
   check_name(name, "a struct")
   if type(fields) ~= "table" then
     errors.raise("type", "struct %s: a list of fields expected, got %s", name, type(fields))

@@ -142,6 +142,7 @@ support.each_device(function(id)
     assert.equal(bytes:sub(1, 9), out:bytes_string():sub(1, 9))
     refused("type", "pair", "u8", bytes:sub(1, 11), "11 bytes", "12 bytes", "'Pair'")
     refused("type", "pair", "u8", 1, "12 bytes")
+    refused("type", "pair", "u8", { x = 1 }, "wanted a string of its 12 bytes (luhip.struct(...):pack makes it)")
   end)
 
   it("D3 the number of arguments is checked first, and the parameters are shown", function()

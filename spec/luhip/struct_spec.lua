@@ -26,6 +26,12 @@ describe("struct layouts", function()
     on = true,
   }
 
+  it("say how they are declared when the name was forgotten", function()
+    fails("type", function()
+      luhip.struct { { "a", "f32" } }
+    end, 'luhip.struct takes a name and a list of fields: luhip.struct("S", { {"a", "f32"} })')
+  end)
+
   it("place fields as C does", function()
     local offsets = {}
     for i, field in ipairs(P.fields) do

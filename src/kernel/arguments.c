@@ -269,7 +269,7 @@ static void say_wanted(const struct kernel_param *param, char *text, size_t len)
   } else if (param->lanes > 1)
     snprintf(text, len, "a list of %u numbers", param->lanes);
   else if (param->code == SIGNATURE_OPAQUE)
-    snprintf(text, len, "a string of its %zu bytes", param->shown.bytes);
+    snprintf(text, len, "a string of its %zu bytes (luhip.struct(...):pack makes it)", param->shown.bytes);
   else if (param->code == SIGNATURE_POINTER)
     snprintf(text, len, "a null pointer");
   else
