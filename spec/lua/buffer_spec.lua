@@ -217,6 +217,40 @@ support.each_device(function(id)
     assert.equal(1, f:wait()[64])
   end)
 
+  it("C5 dropped futures make room for new descriptors; when there is none, the error says why", function()
+    local script = os.tmpname()
+    support.write_file(
+      script,
+      ([[
+      local luhip = require "luhip"
+      local x = luhip.open(%q):buffer("i32", 4, 7)
+      collectgarbage "stop"
+      for _ = 1, 200 do
+        local f = x:read_async()
+        f:fd()
+        f:wait()
+      end
+      print "dropped"
+      local kept = {}
+      local ok, e = pcall(function()
+        for i = 1, 200 do
+          kept[i] = x:read_async()
+          kept[i]:fd()
+        end
+      end)
+      print(ok, e.kind, e)
+      x:read()
+      kept = nil
+      print(x:read_async():fd() > 0)
+    ]]):format(id)
+    )
+    local r = support.run({ "sh", "-c", 'ulimit -n 64; exec "$0" "$1"', support.interpreter, script }, {
+      env = support.environment(),
+    })
+    os.remove(script)
+    assert.truthy(r.stdout:find "^dropped\nfalse\tfile\t[^\n]*Too many open files[^\n]*\ntrue\n$", r.stdout .. r.stderr)
+  end)
+
   it("several buffers are read and written at once", function()
     local x, y = dev:buffer("i32", 2), dev:buffer("f32", { 1, 2 })
     dev:write { { x, { 1, 2 } }, { y, luhip.array("f32", 2, { 3, 4 }) } }

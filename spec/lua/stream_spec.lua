@@ -10,6 +10,17 @@ support.each_device(function(id)
     dev = support.open(id)
   end)
 
+  it("B1 dropped streams make room for new ones, however late they are collected", function()
+    collectgarbage "stop"
+    local ok, e = pcall(function()
+      for _ = 1, 300 do
+        dev:stream()
+      end
+    end)
+    collectgarbage "restart"
+    assert.is_true(ok, tostring(e))
+  end)
+
   it("C8 streams lists those that exist; two objects of one stream are equal", function()
     local before = #dev:streams()
     local s = dev:stream()

@@ -165,8 +165,8 @@ void lb_state_part(struct lb_state *state);
 void lb_charge(lua_State *L, size_t *slot, size_t bytes);
 void lb_discharge(size_t *slot);
 size_t lb_charged(void); /* by all states of the process */
-/* True once after E_OOM, when garbage was collected and cached memory given back: the caller tries again, and
-   reads its pointers again. */
+/* True once after E_OOM, E_TOO_MANY_STREAMS or E_FILE (no descriptor left), when garbage was collected and, for E_OOM,
+   cached memory given back: the caller tries again, and reads its pointers again. */
 bool lb_retry(lua_State *L, struct lb_device *owner, luhip_status status, luhip_error **error, int *tries);
 
 /* ---- waiting (wait.c) ------------------------------------------------------------------------------------------------- */

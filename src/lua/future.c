@@ -105,7 +105,11 @@ static int future_fd(lua_State *L) {
   int fd = -1;
   luhip_error *error = NULL;
   if (!future->future) return lb_argument(L, 1, LUHIP_E_ARGUMENT, "a future of a dry run has no descriptor");
-  luhip_status status = luhip_future_fd(future->future, &fd, &error);
+  luhip_status status;
+  int tries = 0;
+  do {
+    status = luhip_future_fd(check_future(L, 1)->future, &fd, &error);
+  } while (lb_retry(L, future->owner, status, &error, &tries));
   if (status != LUHIP_OK) return lb_fail(L, status, error);
   lua_pushinteger(L, fd);
   return 1;

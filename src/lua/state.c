@@ -82,10 +82,11 @@ size_t lb_charged(void) {
 
 /* Nothing here raises: lua_gc does not, and the objects of the operation lie on the stack. */
 bool lb_retry(lua_State *L, struct lb_device *owner, luhip_status status, luhip_error **error, int *tries) {
-  if (status != LUHIP_E_OOM || (*tries)++ > 0) return false;
+  bool garbage_helps = status == LUHIP_E_OOM || status == LUHIP_E_TOO_MANY_STREAMS || status == LUHIP_E_FILE;
+  if (!garbage_helps || (*tries)++ > 0) return false;
   luhip_error_release(*error);
   *error = NULL;
   lua_gc(L, LUA_GCCOLLECT);
-  if (owner->device) luhip_device_memory_cleanup(owner->device, NULL);
+  if (owner->device && status == LUHIP_E_OOM) luhip_device_memory_cleanup(owner->device, NULL);
   return true;
 }

@@ -62,7 +62,11 @@ int lb_device_stream(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
   struct lb_stream *stream = new_stream(L, 1, device);
   luhip_error *error = NULL;
-  luhip_status status = luhip_stream_new(lb_owner(L, device), &stream->stream, &error);
+  luhip_status status;
+  int tries = 0;
+  do {
+    status = luhip_stream_new(lb_owner(L, device), &stream->stream, &error);
+  } while (lb_retry(L, device, status, &error, &tries));
   return status == LUHIP_OK ? 1 : lb_fail(L, status, error);
 }
 

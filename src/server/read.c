@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -276,8 +277,9 @@ static luhip_status make_signal(luhip_future *future, luhip_error **error) {
   if (!signal) return error_set(error, LUHIP_E_MEMORY, "the host has no memory for a descriptor");
   *signal = (struct signal){.refs = 2, .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   if (signal->fd < 0) {
+    int reason = errno;
     free(signal);
-    return error_set(error, LUHIP_E_FILE, "no descriptor for a future (error %d)", errno);
+    return error_set(error, LUHIP_E_FILE, "no descriptor for a future: %s", strerror(reason));
   }
   luhip_device *device = future->device;
   hip_error_t rc = hip_Success;
