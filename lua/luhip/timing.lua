@@ -7,21 +7,17 @@ local measure = require "luhip.tune.measure"
 
 local timing = {}
 
---- Times what a function enqueues, between two events on the current stream, and waits for it.
--- Work that the function puts on other streams by name is not between the events.
+--- Times what a function enqueues, by a window on the current stream, and waits for it.
+-- Work that the function puts on other streams by name is not in the window, but when it fails that counts too.
 -- @tparam device dev
 -- @tparam function fn
 -- @treturn number ms
--- @raise what fn raises
+-- @raise what fn raises; what any operation of the device failed with meanwhile, since the time is then worthless
 function timing.once(dev, fn)
-  local first = dev:record()
+  local window <close> = dev:start_profile()
   fn()
-  local last = dev:record()
-  last:wait()
-  local ms = first:elapsed(last)
-  first:free()
-  last:free()
-  return ms
+  local duration <close> = window:stop()
+  return duration:wait()
 end
 
 local OPTIONS = { warmup = 1, samples = 10 }
@@ -49,14 +45,15 @@ end
 
 --- Times a function on a device: `dev:time(fn, options)`.
 -- The function is called `warmup` times, then once per sample; each sample is what it enqueued on the current stream,
--- measured by two events of the device and waited for.
+-- measured by the device and waited for. An operation that faults, times out or is skipped makes the time worthless.
 -- @tparam device dev
 -- @tparam function fn enqueues the work
--- @tparam[opt] table options `warmup` (default 1), `samples` (default 10), `buffers`: tested after each call, so that
---   work which failed raises instead of looking fast
+-- @tparam[opt] table options `warmup` (default 1), `samples` (default 10), `buffers`: tested after each call as
+--   well, for what they carried before
 -- @treturn number the median, in ms
 -- @treturn {number,...} all samples, in order, in ms
--- @raise kinds "type" and "argument" for options; what fn raises; what the buffers carry
+-- @raise kinds "type" and "argument" for options; what fn raises; what an operation failed with; what the
+--   buffers carry
 function timing.time(dev, fn, options)
   if type(fn) ~= "function" then
     errors.raise("type", "time: a function expected, not a %s", type(fn))

@@ -76,5 +76,42 @@ support.each_device(function(id)
         end, { buffers = { x } })
       end, "bad")
     end)
+
+    it("dev:time gives no time for work that failed, whatever it writes", function()
+      local dev, x = setup()
+      local program = dev:compile [[
+        extern "C" __global__ void bare() { assert(threadIdx.x > 100); }
+        extern "C" __global__ void check(const float *x) { assert(x[0] == 1.0f); }
+        extern "C" __global__ void spoil(float *x) { if (x[0] == 0.0f) __builtin_trap(); }
+        extern "C" __global__ void look(const float *x) {}
+      ]]
+      local y = dev:buffer("f32", 64, 0)
+      local function time(name, culprit, ...)
+        local arguments = { ... }
+        support.assert_error_kind("fault", function()
+          dev:time(function()
+            program:kernel(name):launch({ grid = 1, block = 1 }, table.unpack(arguments))
+          end)
+        end, "kernel '" .. culprit .. "'")
+        dev:sync()
+      end
+      time("bare", "bare")
+      time("check", "check", x)
+      time("spoil", "spoil", y)
+      time("look", "spoil", y) -- is skipped
+    end)
+
+    it("dev:time gives no time for work on another stream that failed", function()
+      local dev = setup()
+      local s = dev:stream()
+      local bad = dev:kernel 'extern "C" __global__ void bad() { __builtin_trap(); }'
+      support.assert_error_kind("fault", function()
+        dev:time(function()
+          bad:launch { grid = 1, block = 1, stream = s }
+          pcall(s.sync, s)
+        end)
+      end, "bad")
+      dev:sync()
+    end)
   end
 end)

@@ -117,6 +117,22 @@ support.each_device(function(id)
       assert.same({ "fault", "ok", "timeout", "verify" }, statuses)
       assert.equal(0, r.best.params.MODE)
     end)
+
+    it("sees a candidate that fails and writes nothing", function()
+      local dev = support.open(id)
+      local x = dev:from("f32", { 1, 2, 3, 4 })
+      local r = tune {
+        device = dev,
+        source = 'extern "C" __global__ void check(const float *x) { assert(MODE != 1); }',
+        params = { MODE = { 0, 1, 2 } },
+        grid = 1,
+        block = 4,
+        args = { x },
+        progress = false,
+      }
+      assert.same({ "ok", "fault", "ok" }, { r.rows[1].status, r.rows[2].status, r.rows[3].status })
+      dev:sync()
+    end)
   end
 
   it("brings back in-place arguments before every sample", function()
