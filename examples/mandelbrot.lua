@@ -92,7 +92,7 @@ if path:lower():find "%.png$" then
   png.write(path, width, height, table.concat(pixels))
 else
   local file = assert(io.open(path, "wb"))
-  file:write(("P6\n%d %d\n255\n"):format(width, height), table.concat(pixels))
+  assert(file:write(("P6\n%d %d\n255\n"):format(width, height), table.concat(pixels)))
   assert(file:close())
 end
 print(("mandelbrot: ok, the picture is %s"):format(path))

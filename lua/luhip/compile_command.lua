@@ -184,13 +184,7 @@ local function write_file(path, bytes)
   if folder and folder ~= "" then
     core.make_folder(folder)
   end
-  local file, message = io.open(path, "wb")
-  if not file then
-    return nil, message
-  end
-  local ok, why = file:write(bytes)
-  local closed, late = file:close()
-  return ok and closed, why or late
+  return core.write_file(path, bytes)
 end
 
 local function parameter_text(parameter)

@@ -3,9 +3,10 @@
 -- pixels are a zlib stream (RFC 1950, with its Adler-32) around deflate (RFC 1951). Rows are not filtered. What is
 -- looked for is runs of one pixel, written as one block in the fixed Huffman code; where that does not pay, the bytes
 -- are stored as they are.
--- Dependencies: luhip.errors.
+-- Dependencies: luhip.core, luhip.errors.
 -- @module luhip.png
 
+local core = require "luhip.core"
 local errors = require "luhip.errors"
 
 local png = {}
@@ -196,17 +197,12 @@ end
 -- @tparam integer width
 -- @tparam integer height
 -- @tparam string pixels as for `png.encode`
--- @raise argument when the file cannot be written
+-- @raise kind "file" when it cannot be written
 function png.write(path, width, height, pixels)
   local bytes = png.encode(width, height, pixels)
-  local file, why = io.open(path, "wb")
-  if not file then
-    errors.raise("argument", "png: %s", why)
-  end
-  local written, trouble = file:write(bytes)
-  local closed, late = file:close()
-  if not (written and closed) then
-    errors.raise("argument", "png: %s: %s", path, trouble or late)
+  local written, why = core.write_file(path, bytes)
+  if not written then
+    errors.raise("file", "png: %s", why)
   end
 end
 

@@ -184,19 +184,14 @@ function methods:trace(path)
   if type(path) ~= "string" then
     errors.raise("type", "trace: a path expected, not a %s", type(path))
   end
-  local file, reason = io.open(path, "w")
-  if not file then
-    errors.raise("file", "trace: %s", reason)
-  end
-  local separator = '{"displayTimeUnit":"ns","traceEvents":[\n'
+  local parts = {}
   events(self, function(text)
-    file:write(separator, text)
-    separator = ",\n"
+    parts[#parts + 1] = text
   end)
-  local written, why = file:write "\n]}\n"
-  local closed, late = file:close()
-  if not written or not closed then
-    errors.raise("file", "trace: %s: %s", path, why or late)
+  local text = '{"displayTimeUnit":"ns","traceEvents":[\n' .. table.concat(parts, ",\n") .. "\n]}\n"
+  local written, why = core.write_file(path, text)
+  if not written then
+    errors.raise("file", "trace: %s", why)
   end
 end
 

@@ -92,6 +92,40 @@ int file_replace(int folder, const char *name, const void *data, size_t bytes) {
   return error;
 }
 
+static int write_close(int fd, const void *data, size_t bytes) {
+  int error = write_all(fd, data, bytes);
+  if (close(fd) != 0 && !error) error = errno;
+  return error;
+}
+
+static int write_through(const char *path, const void *data, size_t bytes) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  return fd < 0 ? errno : write_close(fd, data, bytes);
+}
+
+int file_write(const char *path, const void *data, size_t bytes) {
+  static atomic_uint serial;
+  struct stat info;
+  bool there = lstat(path, &info) == 0;
+  if (there && (!S_ISREG(info.st_mode) || access(path, W_OK) != 0)) return write_through(path, data, bytes);
+  size_t room = strlen(path) + 48;
+  char *temporary = malloc(room);
+  if (!temporary) return ENOMEM;
+  snprintf(temporary, room, "%s.new-%ld-%u", path, (long)getpid(), atomic_fetch_add(&serial, 1));
+  int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) {
+    free(temporary);
+    return write_through(path, data, bytes);
+  }
+  int error = there && fchmod(fd, info.st_mode & 07777) != 0 ? errno : 0;
+  int late = write_close(fd, data, bytes);
+  if (!error) error = late;
+  if (!error && rename(temporary, path) != 0) error = errno;
+  if (error) unlink(temporary);
+  free(temporary);
+  return error;
+}
+
 /* Makes every folder of the path that is missing; ones that exist are left as they are. */
 static int make_folders(const char *path) {
   char *copy = strdup(path);

@@ -20,6 +20,10 @@ int file_read_own(int folder, const char *name, struct file_content *content);
 /* Writes under a temporary name in `folder` (mode 0600) and renames: a reader sees the whole or nothing. */
 int file_replace(int folder, const char *name, const void *data, size_t bytes);
 
+/* Writes a file of the user's. A regular one, or one that is not there, is replaced at once where its folder allows it;
+   links, devices and pipes are written through. What the system says late, at the close, is an error too. */
+int file_write(const char *path, const void *data, size_t bytes);
+
 /* Opens a folder that belongs to this user and that only they may write, making it and what is above it
    (mode 0700) when it is missing. EPERM: it is there but not safe. Gives a descriptor. */
 int file_open_own_folder(const char *path, int *folder);

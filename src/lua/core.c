@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "lua/binding.h"
 #ifdef LUHIP_TESTING
@@ -67,6 +68,16 @@ static int core_make_folder(lua_State *L) {
   return 1;
 }
 
+/* core.write_file(path, bytes) -> true, or nil, message: whole, or an error; see file_write */
+static int core_write_file(lua_State *L) {
+  size_t bytes;
+  const char *path = luaL_checkstring(L, 1);
+  const char *data = luaL_checklstring(L, 2, &bytes);
+  int error = file_write(path, data, bytes);
+  errno = error;
+  return luaL_fileresult(L, error == 0, path);
+}
+
 /* ---- the table ----------------------------------------------------------------------------------------------------------- */
 
 /* Warnings of the library go to stderr: they come from any thread, and a process may have many states. */
@@ -119,6 +130,7 @@ static void push_core(lua_State *L) {
       {"isatty", core_isatty},
       {"monotime", core_monotime},
       {"make_folder", core_make_folder},
+      {"write_file", core_write_file},
       {NULL, NULL},
   };
   lua_newtable(L);

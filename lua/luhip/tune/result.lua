@@ -1,7 +1,8 @@
 --- What a tuning run gives: the best row, all rows, and ways to keep them.
--- Dependencies: luhip.errors, luhip.tune.report; dkjson, when JSON is asked for.
+-- Dependencies: luhip.core, luhip.errors, luhip.tune.report; dkjson, when JSON is asked for.
 -- @module luhip.tune.result
 
+local core = require "luhip.core"
 local errors = require "luhip.errors"
 local report = require "luhip.tune.report"
 
@@ -139,26 +140,6 @@ local function data_of(self)
   return setmetatable(data, { __jsonorder = HEAD })
 end
 
--- Under another name first, so that a reader never sees half of it.
-local function write_file(path, text)
-  local temporary = path .. ".tmp"
-  local file, message = io.open(temporary, "wb")
-  if not file then
-    errors.raise("file", "cannot write %s: %s", path, message)
-  end
-  local ok, write_message = file:write(text)
-  local closed, close_message = file:close()
-  if not (ok and closed) then
-    os.remove(temporary)
-    errors.raise("file", "cannot write %s: %s", path, write_message or close_message)
-  end
-  local moved, move_message = os.rename(temporary, path)
-  if not moved then
-    os.remove(temporary)
-    errors.raise("file", "cannot write %s: %s", path, move_message)
-  end
-end
-
 --- The result as JSON.
 -- @tparam[opt] string path also writes it there, whole or not at all
 -- @treturn string the text: `format`, `name`, `device`, `objective`, `space`, `best`, `rows`, `counts`, `warnings`, ...
@@ -169,7 +150,10 @@ function Result:json(path)
   end
   local text = dkjson().encode(data_of(self), { indent = true }) .. "\n"
   if path then
-    write_file(path, text)
+    local written, why = core.write_file(path, text)
+    if not written then
+      errors.raise("file", "cannot write %s", why)
+    end
   end
   return text
 end
