@@ -360,7 +360,7 @@ typedef struct luhip_compile_options {
   const luhip_access *access;
   size_t naccess;
   bool strict;         /* refuse what the oldest hiprtc lacks, whatever compiles it: docs/strict.md */
-  bool no_cache;       /* neither look in the caches nor store there */
+  bool no_cache;       /* neither look in the caches nor store there, as always where __has_include is used */
   unsigned timeout_ms; /* 0: 60 s */
 } luhip_compile_options;
 

@@ -185,6 +185,31 @@ support.each_device(function(id)
     end, "v.h")
   end)
 
+  it("K2 keeps nothing that asked for files which may come later", function()
+    local include, other = support.temporary_directory(), support.temporary_directory()
+    local asks = '#if __has_include("opt.h")\n#include "opt.h"\n#else\n#define V 1\n#endif\n'
+    support.write_file(other .. "/asks.h", asks)
+    os.execute "sleep 0.02"
+    local variants = {
+      { asks .. source, { defines = {} } },
+      { '#include "given.h"\n' .. source, { defines = {}, headers = { ["given.h"] = asks } } },
+      { '#include "asks.h"\n' .. source, { defines = {} } },
+      { asks:gsub("__has_include", "HAS", 1) .. source, { defines = { HAS = "__has_include" } } },
+    }
+    for _, variant in ipairs(variants) do
+      local text, options = variant[1], variant[2]
+      options.include_dirs = { include, other }
+      local added, program = counted(compile, options, text)
+      assert.same(compiled, added)
+      assert.equal(1, value(program))
+      support.write_file(include .. "/opt.h", "#define V 2")
+      assert.equal(2, value(compile(options, text)))
+      os.remove(include .. "/opt.h")
+      assert.equal(1, value(compile(options, text)))
+    end
+    assert.equal(0, #entries(folder))
+  end)
+
   it("K2 does not keep failures", function()
     for _ = 1, 2 do
       local before = core.compile_stats().compiles

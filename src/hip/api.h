@@ -52,7 +52,7 @@ struct hip_compile_result {
   size_t code_bytes;
   char *log;           /* compiler output, "" when none; lines name the program by request->name */
   char **lowered;      /* [nkernels]: name for hipModuleGetFunction, NULL when left out */
-  char **dependencies; /* files read from include dirs, NULL-terminated: the disk cache hashes them */
+  char **dependencies; /* files read from include dirs, NULL-terminated, for the caches; NULL: not known */
 };
 
 /* ---- faults of the device that it survives (the CPU device) ------------------------------------------ */

@@ -1,6 +1,10 @@
 /*
  * depend.c - dependencies of a compile: content of each file read, and the absence of files that would have been
  * found first in an earlier include folder.
+ *
+ * Two kinds of results depend on more than can be told, and are not kept in the caches at all. Where __has_include
+ * or __has_embed was asked, on files that were not there: no compiler lists these. And where the compiler lists
+ * nothing (hiprtc), on all that is in the include folders.
  */
 #include "kernel/depend.h"
 
@@ -63,13 +67,42 @@ static bool add_shadows(struct dependencies *dependencies, const char *file, con
   return true;
 }
 
+/* Also in a comment or an untaken branch: a compile more does no harm. */
+static bool asks_for_files(const char *text) {
+  return strstr(text, "__has_include") || strstr(text, "__has_embed");
+}
+
+static bool any_asks(const struct strings *texts) {
+  for (size_t i = 0; i < texts->n; i++)
+    if (asks_for_files(texts->list[i])) return true;
+  return false;
+}
+
+static bool file_asks(const char *path) {
+  struct file_content content;
+  if (file_read(path, &content) != 0) return true;
+  bool asks = asks_for_files(content.data);
+  free(content.data);
+  return asks;
+}
+
+/* Whether files outside the source can have been read: an include folder, or a file of a flag. */
+static bool names_files(const struct setup *setup) {
+  for (size_t i = 0; i < setup->flags.n; i++)
+    if (strncmp(setup->flags.list[i], "-i", 2) == 0) return true;
+  return setup->folders.n > 0;
+}
+
 bool dependencies_collect(struct dependencies *dependencies, char *const *files, const struct setup *setup,
                           struct timespec since) {
+  if (asks_for_files(setup->source) || any_asks(&setup->definitions) || any_asks(&setup->texts)) return false;
+  if (!files && names_files(setup)) return false;
   for (; files && *files; files++) {
     struct stat info;
     uint8_t digest[HASH_BYTES];
-    if (stat(*files, &info) != 0 || is_later(info.st_mtim, since) || !digest_file(*files, digest) ||
-        !dependencies_add(dependencies, *files, false, digest) || !add_shadows(dependencies, *files, &setup->folders))
+    if (stat(*files, &info) != 0 || is_later(info.st_mtim, since) || file_asks(*files) ||
+        !digest_file(*files, digest) || !dependencies_add(dependencies, *files, false, digest) ||
+        !add_shadows(dependencies, *files, &setup->folders))
       return false;
   }
   return true;

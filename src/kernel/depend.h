@@ -22,8 +22,9 @@ struct dependencies {
 
 /* When a compile begins; on the clock of file times. */
 struct timespec dependencies_now(void);
-/* Notes content and shadowing candidates of the files (NULL-terminated, NULL: none). False when they cannot be told:
-   one vanished or changed while the compiler ran, or memory ran out. */
+/* Notes content and shadowing candidates of the files (NULL-terminated, NULL: the compiler does not say). False when
+   they cannot be told: one vanished or changed while the compiler ran, one or the source asks whether files are there
+   (__has_include), the compiler does not say and could read some, or memory ran out. */
 bool dependencies_collect(struct dependencies *dependencies, char *const *files, const struct setup *setup,
                           struct timespec since);
 bool dependencies_add(struct dependencies *dependencies, const char *path, bool absent,
