@@ -269,6 +269,11 @@ describe("the compiler of the CPU device", function()
     end
   end)
 
+  it("that fails without a word is told with its exit code", function()
+    local path = script "exit 3"
+    bad("hipErrorInvalidSource", { source = small }, path, "exit code 3", "no reason")
+  end)
+
   it("has an identity that changes with the program", function()
     local path = script "exit 1"
     local one = testing.hip.toolchain(0)

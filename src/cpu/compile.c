@@ -221,6 +221,11 @@ static hip_error_t verdict(struct compile *compile, const struct spawn_result *e
     free(content.data);
     return good ? hip_Success : hip_ErrorInvalidSource;
   }
+  if (ended->code && !*ended->output) {
+    snprintf(why, sizeof why, "the compiler %.200s failed (exit code %d) and gave no reason",
+             compile->toolchain.compiler, ended->code);
+    return complain(compile, hip_ErrorInvalidSource, why);
+  }
   return ended->code == 0 ? hip_Success : hip_ErrorInvalidSource;
 }
 
