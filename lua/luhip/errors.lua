@@ -9,6 +9,8 @@ local errors = {}
 -- "…/luhip/": what lies below it is luhip's own code, where a user has nothing to look for.
 local own = debug.getinfo(1, "S").source:match "^(@.*[/\\])errors%.lua$"
 
+core.own_sources(own)
+
 -- "script.lua:12: " for the innermost Lua function that is the user's.
 local function user_position()
   for level = 3, math.huge do

@@ -43,6 +43,14 @@ function luhip.compile(options)
   if type(options) ~= "table" then
     errors.raise("type", "luhip.compile takes a table with arch and source, not a %s", type(options))
   end
+  for _, key in ipairs { "arch", "source" } do
+    local value = options[key]
+    if value == nil then
+      errors.raise("argument", "luhip.compile: '%s' is missing", key)
+    elseif type(value) ~= "string" then
+      errors.raise("type", "luhip.compile: %s: a string expected, not a %s", key, type(value))
+    end
+  end
   local rest = {}
   for key, value in pairs(options) do
     if key ~= "arch" and key ~= "source" then

@@ -92,6 +92,7 @@ int lb_throw(lua_State *L);
 luhip_error *lb_native_error(lua_State *L, int idx);
 int lb_is_error(lua_State *L);   /* core.is_error */
 int lb_make_error(lua_State *L); /* core.error */
+int lb_own_sources(lua_State *L);
 
 /* ---- arguments (check.c) ---------------------------------------------------------------------------------------- */
 

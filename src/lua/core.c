@@ -124,6 +124,7 @@ static void push_core(lua_State *L) {
       {"array", lb_array_new},
       {"is_error", lb_is_error},
       {"error", lb_make_error},
+      {"own_sources", lb_own_sources},
       {"compile_for", lb_compile_for},
       {"interruptible", lb_interruptible},
       {"compile_stats", core_compile_stats},

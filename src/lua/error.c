@@ -17,12 +17,26 @@ struct lb_error {
 
 /* ---- making -------------------------------------------------------------------------------------------------------- */
 
-/* Pushes "file.lua:12: " for the innermost Lua function, or "". */
+static const char OWN_SOURCES[] = "luhip.own_sources";
+
+/* core.own_sources(prefix or nil): the chunks of luhip's own Lua files start so; no user has anything to look for there */
+int lb_own_sources(lua_State *L) {
+  lua_settop(L, 1);
+  if (!lua_isnil(L, 1)) luaL_checkstring(L, 1);
+  lua_setfield(L, LUA_REGISTRYINDEX, OWN_SOURCES);
+  return 0;
+}
+
+/* Pushes "file.lua:12: " for the innermost Lua function that is the user's, or "". */
 static void push_position(lua_State *L) {
+  lua_getfield(L, LUA_REGISTRYINDEX, OWN_SOURCES);
+  const char *own = lua_tostring(L, -1); /* stays in the registry */
+  size_t length = own ? strlen(own) : 0;
+  lua_pop(L, 1);
   lua_Debug ar;
   for (int level = 0; lua_getstack(L, level, &ar); level++) {
     lua_getinfo(L, "Sl", &ar);
-    if (ar.currentline <= 0) continue;
+    if (ar.currentline <= 0 || (length && strncmp(ar.source, own, length) == 0)) continue;
     lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
     return;
   }

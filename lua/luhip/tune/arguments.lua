@@ -3,9 +3,10 @@
 -- Every buffer among the arguments is read once, before the first candidate, and written back before each candidate
 -- and after the last, so that no candidate sees what another left. Buffers that a kernel both reads and writes are
 -- also written back before each sample, since an in-place kernel would otherwise be timed on its own output.
--- Dependencies: luhip.errors, luhip.nearest, luhip.tune.verify.
+-- Dependencies: luhip.errors, luhip.nearest, luhip.tune.{callback,verify}.
 -- @module luhip.tune.arguments
 
+local callback = require "luhip.tune.callback"
 local errors = require "luhip.errors"
 local nearest = require "luhip.nearest"
 local verify = require "luhip.tune.verify"
@@ -171,7 +172,7 @@ function Arguments:list(config)
   for i = 1, self.n do
     local value = self.values[i]
     if type(value) == "function" then
-      value = value(config)
+      value = callback.call(value, config)
     end
     list[i] = value
   end

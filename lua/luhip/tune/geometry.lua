@@ -1,9 +1,11 @@
 --- Grid, block and other numbers that follow from a configuration.
 --
 -- Each may be a number, an expression of the parameters ("BX * 2"), a list of up to three of these, or a function of
--- the configuration that returns a number or a list of numbers. Dependencies: luhip.errors, luhip.tune.expr.
+-- the configuration that returns a number or a list of numbers. Dependencies: luhip.errors,
+-- luhip.tune.{callback,expr}. What the function raises comes wrapped (luhip.tune.callback).
 -- @module luhip.tune.geometry
 
+local callback = require "luhip.tune.callback"
 local errors = require "luhip.errors"
 local expr = require "luhip.tune.expr"
 
@@ -36,7 +38,7 @@ local function compile_number(value, names, what)
     end
   elseif type(value) == "function" then
     return function(p)
-      return whole(value(p), what)
+      return whole(callback.call(value, p), what)
     end
   end
   errors.raise("type", "%s: a number, expression or function expected, not a %s", what, type(value))
@@ -73,7 +75,7 @@ end
 function geometry.dims(value, names, what)
   if type(value) == "function" then
     return function(p)
-      return dimensions(value(p), what)
+      return dimensions(callback.call(value, p), what)
     end
   end
   local list = type(value) == "table" and value or { value }

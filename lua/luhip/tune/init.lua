@@ -41,7 +41,8 @@
 --
 -- A candidate that fails is a row: `status` is "ok", or "constraint" (a constraint raised), "limits", "compile",
 -- "launch", "fault", "timeout", "verify", "objective" (no number), and `error` says why. Configurations that `where`
--- removes are no rows.
+-- removes are no rows. What a function for source, kernel, grid, block, shared or an argument raises ends the run, and
+-- so does a kernel or a parameter of `access` that the first configuration's source does not have.
 -- Dependencies: luhip.core and the modules beside this one.
 -- @module luhip.tune
 

@@ -1,11 +1,13 @@
 --- The sweep: every configuration of a space through compile, launch, verification and timing.
 --
 -- What goes wrong with a candidate is data: its row says how far it came (`status`) and why (`error`), and the sweep
--- goes on. Only what no candidate can get right (an expectation that names no parameter) ends the run with an error.
--- Dependencies: luhip.errors, luhip.tune.{arguments,geometry,measure}.
+-- goes on. Only what no candidate can get right (an expectation that names no parameter, a kernel that is not in the
+-- source) and what the user's own functions of the configuration raise end the run with an error.
+-- Dependencies: luhip.errors, luhip.tune.{arguments,callback,geometry,measure}.
 -- @module luhip.tune.runner
 
 local arguments = require "luhip.tune.arguments"
+local callback = require "luhip.tune.callback"
 local errors = require "luhip.errors"
 local geometry = require "luhip.tune.geometry"
 local measure = require "luhip.tune.measure"
@@ -66,7 +68,7 @@ end
 
 local function of_config(value, config)
   if type(value) == "function" then
-    return value(config)
+    return callback.call(value, config)
   end
   return value
 end
@@ -92,12 +94,21 @@ local function compile_options(plan, kernel, config)
   return options
 end
 
+-- Kinds of errors that the first compilation ends with when what is asked of it is wrong, not what is compiled.
+local NO_CANDIDATE = { argument = true, not_found = true, type = true }
+
 local function compile(self, config, row)
   local plan = self.plan
   local kernel = of_config(plan.kernel, config)
   local source = of_config(plan.source, config)
   local before = self.host.clock()
-  local object = plan.device:kernel(source, kernel, compile_options(plan, kernel, config))
+  local ok, object = pcall(plan.device.kernel, plan.device, source, kernel, compile_options(plan, kernel, config))
+  local first = not self.compiled and source == plan.source and kernel == plan.kernel
+  self.compiled = true
+  if not ok then
+    self.hopeless = first and NO_CANDIDATE[errors.kind(object)]
+    error(object, 0)
+  end
   row.compile_ms = (self.host.clock() - before) * 1000
   row.registers, row.shared_bytes = object.registers, object.shared_bytes
   return object
@@ -219,12 +230,14 @@ end
 function Runner:evaluate(config)
   local row = { params = config, status = "ok" }
   local ok, e = pcall(attempt, self, config, row)
+  local theirs
+  e, theirs = callback.unwrap(e)
   forget(self)
   if ok then
     return row
   elseif is_interrupt(e) then
     return nil, "interrupted"
-  elseif self.stage == "resolve" then
+  elseif theirs or self.hopeless or self.stage == "resolve" then
     error(e, 0)
   end
   record_failure(row, e, self.stage)

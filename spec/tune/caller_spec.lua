@@ -1,0 +1,146 @@
+-- What is wrong with the call, not with a candidate, ends the run and names the caller's line.
+
+local support = require "spec.support"
+local tune = require "luhip.tune"
+
+local SOURCE = [[
+extern "C" __global__ void f(const float *x, float *y) {
+  if (MODE == 1) __builtin_trap();
+  y[0] = x[0];
+}
+]]
+
+-- The line of the caller, as error messages begin with it.
+local function here()
+  local info = debug.getinfo(2, "Sl")
+  return ("%s:%d: "):format(info.short_src, info.currentline)
+end
+
+support.each_device(function(id)
+  local function options(more)
+    local dev = support.open(id)
+    local x, y = dev:from("f32", { 5 }), dev:from("f32", { 7 })
+    local given = {
+      device = dev,
+      source = SOURCE,
+      kernel = "f",
+      params = { { "MODE", { 0, 2 } } },
+      grid = 1,
+      block = 1,
+      args = { x, y },
+      progress = false,
+    }
+    for key, value in pairs(more) do
+      given[key] = value
+    end
+    return given, y
+  end
+
+  for _, key in ipairs { "grid", "block", "shared", "source", "kernel" } do
+    it("an error of the user's function for " .. key .. " ends the run as it was raised", function()
+      local line
+      local given = options {
+        [key] = function(p)
+          line = here()
+          error("not for " .. p.MODE)
+        end,
+      }
+      local ok, e = pcall(tune, given)
+      assert.is_false(ok)
+      local file, number = line:match "^(.*):(%d+): $"
+      assert.equal(("%s:%d: not for 0"):format(file, tonumber(number) + 1), e)
+    end)
+  end
+
+  it("an error of an argument's function ends the run, and buffers hold their first content", function()
+    local given, y = options {}
+    given.args[3] = function(p)
+      return p.none.at_all
+    end
+    local ok, e = pcall(tune, given)
+    assert.is_false(ok)
+    assert.truthy(tostring(e):find("field 'none'", 1, true), e)
+    assert.same({ 7 }, y:read():totable())
+  end)
+
+  it("an error object stays what it is", function()
+    local luhip = require "luhip"
+    local given = options {
+      grid = function()
+        return luhip.cdiv(1, 0)
+      end,
+    }
+    support.assert_error_kind("argument", function()
+      tune(given)
+    end, "caller_spec.lua", "cdiv: division by zero")
+  end)
+
+  it("a kernel that the source does not have ends the run", function()
+    support.assert_error_kind("not_found", function()
+      tune(options { kernel = "g" })
+    end, "caller_spec.lua", "kernel 'g' not found")
+  end)
+
+  it("a wrong access ends the run", function()
+    support.assert_error_kind("not_found", function()
+      tune(options { access = { z = "out" } })
+    end, "caller_spec.lua", "'z'")
+    support.assert_error_kind("argument", function()
+      tune(options { access = { x = "out" } })
+    end, "caller_spec.lua", "'x'")
+  end)
+
+  it("a kernel that only some configurations have is a row", function()
+    local r = tune(options {
+      kernel = function(p)
+        return p.MODE == 2 and "f" or "g"
+      end,
+    })
+    assert.same({ "compile", "ok" }, { r.rows[1].status, r.rows[2].status })
+  end)
+
+  it("the error of a row carries the line of the call", function()
+    local given = options { source = SOURCE .. "\n#if MODE == 2\nbroken\n#endif\n" }
+    local file, line = here():match "^(.*):(%d+): $"
+    local r = tune(given)
+    assert.equal("compile", r.rows[2].status)
+    assert.equal(("%s:%d: "):format(file, tonumber(line) + 1), r.rows[2].error.position)
+  end)
+
+  if id:find "^cpu" then
+    it("errors of dev:time and dev:profile carry the line of the call", function()
+      local dev = support.open(id)
+      local bad = dev:kernel 'extern "C" __global__ void bad() { __builtin_trap(); }'
+      for _, name in ipairs { "time", "profile" } do
+        local e = support.assert_error_kind("fault", function()
+          dev[name](dev, function()
+            bad:launch { grid = 1, block = 1 }
+          end)
+        end, "'bad'")
+        assert.truthy(e.position:find("caller_spec.lua:%d+: $"), e.position)
+      end
+    end)
+  end
+end)
+
+describe("luhip.compile", function()
+  local luhip = require "luhip"
+
+  it("says what is missing, on the line of the call", function()
+    support.assert_error_kind("argument", function()
+      luhip.compile { source = "" }
+    end, "caller_spec.lua", "luhip.compile: 'arch' is missing")
+    support.assert_error_kind("argument", function()
+      luhip.compile { arch = "gfx90a" }
+    end, "caller_spec.lua", "luhip.compile: 'source' is missing")
+    support.assert_error_kind("type", function()
+      luhip.compile { arch = "gfx90a", source = 5 }
+    end, "luhip.compile: source: a string expected, not a number")
+  end)
+
+  it("names the line of the call for what the core refuses", function()
+    support.assert_error_kind("argument", function()
+      luhip.compile { arch = "gfx90a", source = "", nme = "x" }
+    end, "caller_spec.lua", "'nme'")
+  end)
+end)
