@@ -47,8 +47,8 @@ static int host_handle(lua_State *L) {
   return 0;
 }
 
-/* host_fault() -> true when the host's handler got a fault of the host. */
-static int host_fault(lua_State *L) {
+/* host_fault() -> true when the host's handler got a fault of the host. UBSan must not see it first. */
+__attribute__((no_sanitize("undefined"))) static int host_fault(lua_State *L) {
   int *volatile nowhere = NULL;
   volatile bool handled = false;
   if (sigsetjmp(host_jump, 1) == 0)
