@@ -6,6 +6,8 @@
  *
  *   module -> runtime   for each marked kernel i a descriptor, symbol `luhip_kd_<i>` of type
  *                       struct luhip_cpu_kernel; LUHIP_MARK(i, name) of the source makes it (LUHIP_EXPORT).
+ *                       Beside it, where the kernel has __launch_bounds__, `luhip_kb_<i>`: unsigned, the threads of a
+ *                       block at most, 0 for no bound.
  *   runtime -> module   the pointer variable `luhip_cpu_rt` is set to the runtime's entry table right
  *                       after the module is loaded, before any kernel runs.
  *

@@ -58,7 +58,7 @@ static bool within_limits(hip_function_t function, const struct launch_geometry 
   for (int i = 0; i < 3; i++)
     if (!grid[i] || grid[i] > (i ? CPU_MAX_GRID_YZ : CPU_MAX_GRID_X) || !block[i] || block[i] > CPU_MAX_THREADS)
       return false;
-  return (uint64_t)block[0] * block[1] * block[2] <= CPU_MAX_THREADS &&
+  return (uint64_t)block[0] * block[1] * block[2] <= function->max_threads &&
          (uint64_t)geometry->shared + function->shared <= CPU_SHARED_BYTES;
 }
 
@@ -145,7 +145,7 @@ hip_error_t cpu_function_attribute(int *value, hip_func_attribute_t attribute, h
   size_t shared = function->shared < INT32_MAX ? function->shared : INT32_MAX;
   switch (attribute) {
   case hip_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-    *value = CPU_MAX_THREADS;
+    *value = (int)function->max_threads;
     return hip_Success;
   case hip_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
     *value = (int)shared;
@@ -167,7 +167,8 @@ hip_error_t cpu_function_occupancy(int *blocks, hip_function_t function, int blo
   if (!function) return hip_ErrorInvalidHandle;
   unsigned warp = cpu_device_warp(function->device);
   size_t threads = ((size_t)block + warp - 1) / warp * warp, used;
-  int count = threads <= CPU_MAX_THREADS ? (int)(CPU_MAX_THREADS / threads) : 0;
+  int count =
+      (unsigned)block <= function->max_threads && threads <= CPU_MAX_THREADS ? (int)(CPU_MAX_THREADS / threads) : 0;
   if (__builtin_add_overflow(shared, function->shared, &used)) used = SIZE_MAX;
   if (used && CPU_SHARED_BYTES / used < (size_t)count) count = (int)(CPU_SHARED_BYTES / used);
   *blocks = count;

@@ -10,9 +10,10 @@
 struct hip_function_impl {
   int device;
   const struct luhip_cpu_kernel *kernel;
-  const char *lowered; /* in the module's image */
-  char name[96];       /* for people: without parameters and template arguments */
-  size_t shared;       /* bytes of shared variables that it declares or may reach */
+  const char *lowered;  /* in the module's image */
+  char name[96];        /* for people: without parameters and template arguments */
+  unsigned max_threads; /* of a block: __launch_bounds__ or the device's */
+  size_t shared;        /* bytes of shared variables that it declares or may reach */
 };
 
 /* Sums up the shared variables of a module's kernels: each kernel's own, and for all of them those that belong to

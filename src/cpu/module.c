@@ -138,12 +138,24 @@ static const char *function_name(const struct cpu_image *image, uint64_t address
   return "";
 }
 
+/* What __launch_bounds__ says of the kernel whose descriptor this is. */
+static unsigned most_threads(hip_module_t module, const Elf64_Sym *descriptor) {
+  char name[32];
+  snprintf(name, sizeof name, "luhip_kb_%.16s", cpu_image_name(&module->image, descriptor) + strlen("luhip_kd_"));
+  const Elf64_Sym *symbol = cpu_image_find(&module->image, name);
+  unsigned bound = 0;
+  if (symbol && symbol->st_size == sizeof bound && cpu_image_flags(&module->image, symbol->st_value, sizeof bound))
+    memcpy(&bound, (const void *)(module->base + symbol->st_value), sizeof bound);
+  return bound && bound < CPU_MAX_THREADS ? bound : CPU_MAX_THREADS;
+}
+
 static hip_error_t add_function(hip_module_t module, const Elf64_Sym *symbol) {
   struct hip_function_impl *function = &module->functions[module->nfunctions];
   const struct luhip_cpu_kernel *kernel = (const void *)(module->base + symbol->st_value);
   if (kernel->abi != LUHIP_CPU_ABI) return hip_ErrorNoBinaryForGpu;
   function->device = module->device;
   function->kernel = kernel;
+  function->max_threads = most_threads(module, symbol);
   function->lowered = function_name(&module->image, (uintptr_t)kernel->function - module->base);
   if (!cpu_image_plain_name(function->lowered, function->name, sizeof function->name))
     snprintf(function->name, sizeof function->name, "%s", function->lowered);

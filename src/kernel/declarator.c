@@ -85,7 +85,9 @@ bool declarator_find(const struct lex_token *tokens, size_t n, struct declarator
     struct lex_token token = tokens[i];
     if (token.kind == LEX_WORD && lex_is(token, "template")) {
       found->is_template = true;
+      size_t word = i;
       if (i + 1 < n && lex_is(tokens[i + 1], "<")) i = skip_angles(tokens, n, i + 1);
+      if (!found->head_end) found->head = word, found->head_end = i + 1;
     } else if (token.kind == LEX_STRING && i && lex_is(tokens[i - 1], "extern"))
       found->c_linkage = lex_is(token, "\"C\"");
     else if (lex_is(token, "=") || (any && lex_is(token, "->")))

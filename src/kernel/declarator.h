@@ -18,6 +18,7 @@ struct statement_token {
 struct declarator {
   size_t name, name_end; /* tokens of the possibly qualified name */
   size_t open, close;    /* the parameter list's parentheses */
+  size_t head, head_end; /* the first template < ... >; empty when there is none */
   bool is_template;      /* a template or a specialisation of one */
   bool c_linkage;        /* extern "C" stands before it */
 };

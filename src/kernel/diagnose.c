@@ -201,6 +201,10 @@ static void settle_column(struct diagnostic *diagnostic, const struct source *so
     }
     if (column >= wanted->column) shift += wanted->width;
   }
+  for (size_t i = 0; i < source->ninserted; i++) {
+    const struct inserted *inserted = &source->inserted[i];
+    if (inserted->line == diagnostic->line && column >= inserted->column) shift += inserted->width;
+  }
   diagnostic->column -= shift;
 }
 
@@ -257,14 +261,27 @@ static bool is_repeated(const struct diagnostics *all, size_t index) {
   return false;
 }
 
+/* The width of the marker whose text this may be; 0: it is none. */
+static size_t marker_width(const struct source *source, const char *text) {
+  static const char mark[] = " LUHIP_MARK(", bounds[] = " LUHIP_TEMPLATE_BOUNDS(";
+  size_t width = 0;
+  if (strncmp(text, mark, sizeof mark - 1) == 0) {
+    unsigned long index = strtoul(text + sizeof mark - 1, NULL, 10);
+    if (index < source->nwanted) width = (size_t)source->wanted[index].width;
+  } else if (strncmp(text, bounds, sizeof bounds - 1) == 0) {
+    unsigned long index = strtoul(text + sizeof bounds - 1, NULL, 10);
+    for (size_t i = 0; i < source->ninserted; i++)
+      if ((size_t)(source->inserted[i].kernel - source->scans[0].kernels) == index)
+        width = (size_t)source->inserted[i].width;
+  }
+  return width && strlen(text) >= width && text[width - 1] == ')' ? width : 0;
+}
+
 char *diagnose_clean_log(const struct source *source, const char *log) {
   struct text text = {0};
-  static const char mark[] = " LUHIP_MARK(";
+  static const char mark[] = " LUHIP_";
   for (const char *p; (p = strstr(log, mark)) != NULL;) {
-    char *number_end;
-    unsigned long index = strtoul(p + sizeof mark - 1, &number_end, 10);
-    size_t skip = index < source->nwanted ? (size_t)source->wanted[index].width : 0;
-    if (!skip || strlen(p) < skip || p[skip - 1] != ')') skip = 0;
+    size_t skip = marker_width(source, p);
     text_append(&text, log, (size_t)(p - log) + (skip ? 0 : sizeof mark - 1));
     log = p + (skip ? skip : sizeof mark - 1);
   }

@@ -8,7 +8,7 @@
 #include "kernel/depend.h"
 #include "kernel/kernel.h"
 
-#define ENTRY_VERSION 1
+#define ENTRY_VERSION 2
 
 /* The bytes of an entry; false when memory runs out. */
 bool entry_encode(const uint8_t key[HASH_BYTES], const struct kernel_image *image,

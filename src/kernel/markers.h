@@ -23,6 +23,12 @@
  * LUHIP_MARK also expands LUHIP_EXPORT(i, name), which a provider's own device header may define before the
  * prelude (the CPU device emits its kernel descriptor there); the prelude makes it empty otherwise. Both expand
  * after the user's own #defines, so they use no names but keywords and ones that begin with luhip_ or __.
+ *
+ * A kernel with __launch_bounds__ has LUHIP_BOUNDS(i, 256, 2) behind its marker, with what stands in the brackets; the
+ * device header makes a constant `luhip_kb_<i>` of the first argument, and without one it is nothing. A template's
+ * bounds may need its parameters, so after its body stands LUHIP_TEMPLATE_BOUNDS(k, (N, 2), template <class T, int N>),
+ * which declares the variable template `luhip_tb_<k>`; the instance's marker in the tail then has
+ * LUHIP_BOUNDS(i, luhip_tb_<k><float, 64>).
  */
 #ifndef LUHIP_KERNEL_MARKERS_H
 #define LUHIP_KERNEL_MARKERS_H

@@ -10,6 +10,7 @@
  * in an arena until the scan ends.
  */
 #include "kernel/scan.h"
+#include "kernel/bounds.h"
 #include "kernel/declarator.h"
 
 #include "base/text.h"
@@ -52,6 +53,7 @@ enum { CHUNK_BYTES = 64 * 1024, MAX_ALIASES = 16, MAX_STATEMENT = 4096, MAX_NAME
 /* An object-like macro whose body contains __global__. */
 struct alias {
   struct lex_token name;
+  const char *bounds; /* in the arena; NULL: none */
   bool c_linkage;
 };
 
@@ -166,6 +168,26 @@ static struct scan_kernel *new_kernel(struct scanner *s) {
   return kernel;
 }
 
+/* Notes the kernel's launch bounds. A `#` in the declaration is a directive: which of its lines count is not known. */
+static void note_bounds(struct scanner *s, const struct lex_token *tokens, size_t n, const struct declarator *d,
+                        struct scan_kernel *kernel) {
+  struct bounds bounds = {0};
+  struct text head = {0};
+  for (size_t i = 0; i < n; i++) bounds_take(&bounds, tokens[i]);
+  for (size_t i = 0; i < n && !bounds.done; i++) {
+    const struct alias *alias = tokens[i].kind == LEX_WORD ? find_alias(s, tokens[i]) : NULL;
+    if (!alias || !alias->bounds) continue;
+    text_add(&bounds.text, alias->bounds);
+    bounds.done = true;
+  }
+  if (bounds.done && bounds.text.length && !memchr(tokens[0].begin, '#', (size_t)(tokens[n - 1].end - tokens[0].begin)))
+    kernel->bounds = text_take(&bounds.text);
+  s->scan->failed |= bounds.text.failed;
+  text_free(&bounds.text);
+  bounds_head(tokens, d, &head);
+  kernel->head = text_take(&head);
+}
+
 /* The statement before a `{` contains __global__: a kernel's definition, or hidden. */
 static void open_kernel(struct scanner *s, const struct lex_token *tokens, size_t n) {
   struct declarator d;
@@ -187,7 +209,8 @@ static void open_kernel(struct scanner *s, const struct lex_token *tokens, size_
   kernel->name = text_take(&name);
   kernel->is_template = d.is_template;
   kernel->c_linkage = c_linkage && !d.is_template;
-  bool ok = declarator_params(tokens, &d, kernel) && kernel->local && kernel->name;
+  note_bounds(s, tokens, n, &d, kernel);
+  bool ok = declarator_params(tokens, &d, kernel) && kernel->local && kernel->name && kernel->head;
   s->scan->failed |= !ok;
   scope_push(s, SCOPE_KERNEL, false, "", s->scan->nkernels++);
 }
@@ -320,6 +343,12 @@ static void directive_else(struct scanner *s) {
   if (!c->skipping) s->state = c->at_if;
 }
 
+static const char *keep_bounds(struct scanner *s, const struct bounds *bounds) {
+  if (!bounds->done || !bounds->text.length) return NULL;
+  char *kept = arena_get(s, bounds->text.length + 1);
+  return kept ? memcpy(kept, bounds->text.data, bounds->text.length + 1) : NULL;
+}
+
 /* A macro whose body makes functions __global__: a plain one is another word for it, one with parameters can
    make whole kernels. */
 static void directive_define(struct scanner *s, struct lexer *lexer) {
@@ -328,17 +357,21 @@ static void directive_define(struct scanner *s, struct lexer *lexer) {
   bool with_parameters = lex_is(token, "(") && !lexer->spaced;
   int global = 0;
   bool c_linkage = false, after_extern = false;
+  struct bounds bounds = {0};
   for (; token.kind != LEX_END; token = lex_next(lexer)) {
     if (token.kind == LEX_WORD && global_word(s, token) > global) global = global_word(s, token);
     c_linkage |= after_extern && lex_is(token, "\"C\"");
     after_extern = lex_is(token, "extern");
+    bounds_take(&bounds, token);
     with_parameters |= lex_is(token, "{"); /* a body: a whole kernel */
   }
-  if (!global || lex_is(name, "__global__")) return;
-  if (with_parameters || s->naliases == MAX_ALIASES)
-    s->scan->hidden = true;
-  else
-    s->aliases[s->naliases++] = (struct alias){name, c_linkage || global == 2};
+  if (global && !lex_is(name, "__global__")) {
+    if (with_parameters || s->naliases == MAX_ALIASES)
+      s->scan->hidden = true;
+    else
+      s->aliases[s->naliases++] = (struct alias){name, keep_bounds(s, &bounds), c_linkage || global == 2};
+  }
+  text_free(&bounds.text);
 }
 
 static void take_directive(struct scanner *s, struct lex_token directive) {
@@ -393,6 +426,8 @@ void scan_free(struct scan *scan) {
       free(kernel->params[p].type);
     }
     free(kernel->params);
+    free(kernel->bounds);
+    free(kernel->head);
     free(kernel->name);
     free(kernel->local);
   }

@@ -18,8 +18,10 @@ struct scan_param {
 };
 
 struct scan_kernel {
-  char *name;  /* qualified: "ns::axpy"; unnamed and inline namespaces add nothing */
-  char *local; /* how the place right after the body names it: "axpy" */
+  char *name;   /* qualified: "ns::axpy"; unnamed and inline namespaces add nothing */
+  char *local;  /* how the place right after the body names it: "axpy" */
+  char *bounds; /* what __launch_bounds__ says; NULL: it has none, or it depends on #if */
+  char *head;   /* "template <class T, int N>"; "" when it is none, or a specialisation */
   bool is_template;
   bool c_linkage;
   size_t end; /* offset right after the body's closing brace; SCAN_NO_END when no branch of #if closes it */

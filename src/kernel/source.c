@@ -9,6 +9,7 @@
  * what is declared there itself.
  */
 #include "kernel/source.h"
+#include "kernel/bounds.h"
 #include "kernel/names.h"
 #include "kernel/prelude.h"
 
@@ -105,6 +106,17 @@ static bool is_superseded(const struct scan *scan, size_t index) {
   return false;
 }
 
+static bool note_templates(struct source *source) {
+  const struct scan *own = &source->scans[0];
+  source->inserted = calloc(own->nkernels + 1, sizeof *source->inserted);
+  for (size_t i = 0; i < own->nkernels && source->inserted; i++) {
+    const struct scan_kernel *kernel = &own->kernels[i];
+    if (kernel->bounds && *kernel->head && kernel->end != SCAN_NO_END)
+      source->inserted[source->ninserted++].kernel = kernel;
+  }
+  return source->inserted;
+}
+
 static bool add_scan(struct source *source, const char *text, size_t bytes) {
   struct scan *scans = realloc(source->scans, (source->nscans + 1) * sizeof *scans);
   if (!scans) return false;
@@ -118,7 +130,7 @@ static bool add_scan(struct source *source, const char *text, size_t bytes) {
 luhip_status source_start(struct source *source, const char *text, const luhip_compile_options *options,
                           const char *program, luhip_error **error) {
   *source = (struct source){.program = program, .text = text, .strict = options->strict};
-  if (!add_scan(source, text, strlen(text))) return no_memory(error);
+  if (!add_scan(source, text, strlen(text)) || !note_templates(source)) return no_memory(error);
   for (size_t i = 0; i < source->scans[0].nkernels; i++) {
     const struct scan_kernel *kernel = &source->scans[0].kernels[i];
     if (kernel->is_template || (kernel->end == SCAN_NO_END && is_superseded(&source->scans[0], i))) continue;
@@ -182,32 +194,64 @@ static void add_definitions(const struct source *source, struct text *text) {
   for (size_t i = 0; i < source->ndefinitions; i++) text_printf(text, "#define %s\n", source->definitions[i]);
 }
 
+/* Where the text has got to while markers are put into it. */
+struct progress {
+  const char *at;
+  int line, column;
+};
+
+static void advance(struct progress *progress, struct text *text, const char *to) {
+  text_append(text, progress->at, (size_t)(to - progress->at));
+  for (; progress->at < to; progress->at++) {
+    progress->column = *progress->at == '\n' ? 1 : progress->column + 1;
+    progress->line += *progress->at == '\n';
+  }
+}
+
+/* Templates whose body ends before `end` and that have bounds get them declared. */
+static void add_template_bounds(struct source *source, struct text *text, struct progress *progress, size_t *next,
+                                const char *end) {
+  const struct scan *own = &source->scans[0];
+  for (; *next < source->ninserted; ++*next) {
+    struct inserted *inserted = &source->inserted[*next];
+    const struct scan_kernel *kernel = inserted->kernel;
+    if (source->text + kernel->end > end) return;
+    if (source->text + kernel->end < progress->at) continue;
+    advance(progress, text, source->text + kernel->end);
+    size_t before = text->length;
+    text_printf(text, " LUHIP_TEMPLATE_BOUNDS(%zu, (%s), %s)", (size_t)(kernel - own->kernels), kernel->bounds,
+                kernel->head);
+    inserted->line = progress->line;
+    inserted->column = progress->column;
+    inserted->width = (int)(text->length - before);
+    progress->column += inserted->width;
+  }
+}
+
 /* The user's lines; markers in the order of their places, which is that of `wanted`. */
 static void add_marked(struct source *source, struct text *text) {
-  const char *at = source->text;
+  struct progress progress = {source->text, 1, 1};
   const struct scan *own = &source->scans[0];
-  int line = 1, column = 1;
+  size_t next = 0;
   for (size_t i = 0; i < source->nwanted; i++) {
     struct wanted *wanted = &source->wanted[i];
     const struct scan_kernel *kernel = wanted->source;
     wanted->width = 0;
     bool here = kernel >= own->kernels && kernel < own->kernels + own->nkernels && kernel->end != SCAN_NO_END &&
                 !kernel->is_template && wanted->optional;
-    if (!here || source->text + kernel->end < at) continue;
-    const char *from = at;
-    for (; at < source->text + kernel->end; at++) {
-      column = *at == '\n' ? 1 : column + 1;
-      line += *at == '\n';
-    }
-    text_append(text, from, (size_t)(at - from));
+    if (!here || source->text + kernel->end < progress.at) continue;
+    add_template_bounds(source, text, &progress, &next, source->text + kernel->end);
+    advance(&progress, text, source->text + kernel->end);
     size_t before = text->length;
     text_printf(text, " LUHIP_MARK(%zu, %s)", i, kernel->local);
-    wanted->line = line;
-    wanted->column = column;
+    if (kernel->bounds) text_printf(text, " LUHIP_BOUNDS(%zu, %s)", i, kernel->bounds);
+    wanted->line = progress.line;
+    wanted->column = progress.column;
     wanted->width = (int)(text->length - before);
-    column += wanted->width;
+    progress.column += wanted->width;
   }
-  text_add(text, at);
+  add_template_bounds(source, text, &progress, &next, source->text + strlen(source->text));
+  text_add(text, progress.at);
 }
 
 /* namespace a { namespace b { ... } } around `inner`. */
@@ -226,9 +270,28 @@ static void add_optional_tail(struct text *text, const struct wanted *wanted, si
   text_printf(text, "namespace luhip_none_%zu { __global__ void %s(" PRELUDE_MISSING ") {} } ", index,
               colon ? colon + 1 : wanted->expression);
   add_nested(text, wanted->expression, use.data ? use.data : "");
-  text_printf(text, " LUHIP_MARK(%zu, (::%s))\n", index, wanted->expression);
+  text_printf(text, " LUHIP_MARK(%zu, (::%s))", index, wanted->expression);
+  const char *bounds = wanted->source ? wanted->source->bounds : NULL;
+  if (bounds && bounds_are_literal(bounds)) text_printf(text, " LUHIP_BOUNDS(%zu, %s)", index, bounds);
+  text_add(text, "\n");
   text->failed |= use.failed;
   text_free(&use);
+}
+
+/* Of a template's instance, when there is one template of the name and it declared its bounds. */
+static void add_instance_bounds(const struct source *source, const struct wanted *wanted, size_t index,
+                                struct text *text) {
+  const struct scan *own = &source->scans[0];
+  const struct inserted *found = NULL;
+  for (size_t i = 0; i < source->ninserted && !found; i++)
+    if (source->inserted[i].kernel == wanted->source && source->inserted[i].width) found = &source->inserted[i];
+  if (!found || !bounds_fit(wanted->source->head, wanted->expression)) return;
+  for (size_t i = 0; i < own->nkernels; i++)
+    if (&own->kernels[i] != wanted->source && strcmp(own->kernels[i].name, wanted->source->name) == 0) return;
+  const char *arguments = strchr(wanted->expression, '<'), *name = arguments;
+  while (name > wanted->expression && name[-1] != ':') name--;
+  text_printf(text, " LUHIP_BOUNDS(%zu, %.*sluhip_tb_%zu%s)", index, (int)(name - wanted->expression),
+              wanted->expression, (size_t)(wanted->source - own->kernels), arguments);
 }
 
 /* Name expressions are all tried once before any marker, since a marker repeats a wrong name many times and compilers
@@ -244,7 +307,11 @@ static void add_tail(struct source *source, struct text *text) {
   }
   source->ntried = line;
   for (size_t i = 0; i < source->nwanted; i++)
-    if (!source->wanted[i].optional) text_printf(text, "LUHIP_MARK(%zu, (%s))\n", i, source->wanted[i].expression);
+    if (!source->wanted[i].optional) {
+      text_printf(text, "LUHIP_MARK(%zu, (%s))", i, source->wanted[i].expression);
+      add_instance_bounds(source, &source->wanted[i], i, text);
+      text_add(text, "\n");
+    }
   line *= 2;
   for (size_t i = 0; i < source->nwanted; i++) {
     if (!source->wanted[i].optional || source->wanted[i].width) continue;
@@ -288,6 +355,7 @@ void source_free(struct source *source) {
   }
   for (size_t i = 0; i < source->nscans; i++) scan_free(&source->scans[i]);
   free(source->wanted);
+  free(source->inserted);
   free(source->scans);
   *source = (struct source){0};
 }

@@ -25,6 +25,12 @@ struct wanted {
   int column, width; /* marker in the user's source: columns [column, column + width); width 0: tail */
 };
 
+/* A template's bounds in the user's source, as `wanted` has its marker. */
+struct inserted {
+  const struct scan_kernel *kernel;
+  int line, column, width;
+};
+
 struct source {
   const char *program;
   const char *const *definitions; /* "NAME value" lines for #define */
@@ -34,6 +40,8 @@ struct source {
   size_t nscans;
   struct wanted *wanted;
   size_t nwanted;
+  struct inserted *inserted; /* one for each template with bounds, in the order of their places */
+  size_t ninserted;
   int ntried; /* lines of the tail that try one name expression each; as many lines of their markers follow */
   bool hidden;
   bool strict;

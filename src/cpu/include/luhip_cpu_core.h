@@ -28,12 +28,12 @@
 #define __host__
 #ifndef LUHIP_CPU_SCAN /* else it stays visible in the preprocessor's output */
 #define __global__
+#define __launch_bounds__(...)
 #endif
 #define __constant__ __attribute__((__used__))
 #define __managed__ __attribute__((used))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
-#define __launch_bounds__(...)
 #define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))
 #define HIP_KERNEL_NAME(...) __VA_ARGS__
@@ -571,5 +571,15 @@ template <auto kernel> struct luhip_described : luhip_wrapper<kernel> {
                                                luhip_described<(__VA_ARGS__)>::luhip_run,                              \
                                                luhip_described<(__VA_ARGS__)>::luhip_trace,                            \
                                                luhip_touch};
+
+/* __launch_bounds__ of kernel i, beside its descriptor; of a template, for all its instances. */
+template <class... A> constexpr unsigned luhip_first_bound(unsigned long long threads, A...) {
+  return threads < LUHIP_CPU_MAX_THREADS ? unsigned(threads) : unsigned(LUHIP_CPU_MAX_THREADS);
+}
+#define LUHIP_BOUNDS(luhip_i, ...)                                                                                     \
+  extern "C" __attribute__((__used__, __visibility__("protected"))) const unsigned luhip_kb_##luhip_i =                \
+      ::luhip_first_bound(__VA_ARGS__);
+#define LUHIP_TEMPLATE_BOUNDS(luhip_i, luhip_b, ...)                                                                   \
+  __VA_ARGS__ constexpr unsigned luhip_tb_##luhip_i = ::luhip_first_bound luhip_b;
 
 #endif
