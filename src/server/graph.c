@@ -385,7 +385,7 @@ void graph_fly(luhip_graph *graph) {
 void graph_land(luhip_graph *graph) {
   if (--graph->flights || !graph->freed) return;
   graph_empty(graph);
-  if (__atomic_load_n(&graph->refs, __ATOMIC_ACQUIRE) == 0) graph_drop(graph);
+  if (graph->released) graph_drop(graph);
 }
 
 /* Handles stay as husks. */

@@ -53,6 +53,7 @@ struct luhip_graph {
   int refs;         /* atomic */
   int freed;        /* atomic: replays are refused */
   unsigned flights; /* replays in flight */
+  bool released;    /* the last handle is gone: seen by its release, with the lock; refs alone may tell it too early */
   bool emptied;     /* it owns nothing any more */
   uint64_t id;
   luhip_device *device; /* retained */

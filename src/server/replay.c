@@ -29,6 +29,7 @@ void luhip_graph_release(luhip_graph *graph) {
   luhip_device *device = device_retain(graph->device);
   if (device_enter_quietly(device)) {
     __atomic_store_n(&graph->freed, 1, __ATOMIC_RELEASE);
+    graph->released = true;
     if (!graph->flights) graph_drop(graph);
     device_leave_quietly(device);
   }
