@@ -93,7 +93,7 @@ LUHIP_API void luhip_error_release(luhip_error *error);
 LUHIP_API luhip_status luhip_error_kind(const luhip_error *error);
 LUHIP_API const char *luhip_error_kind_name(luhip_status status);         /* static text */
 LUHIP_API const char *luhip_error_message(const luhip_error *error);      /* one sentence */
-LUHIP_API const char *luhip_error_full(const luhip_error *error);         /* all of it: message, failures, skips, log */
+LUHIP_API const char *luhip_error_full(const luhip_error *error);         /* message, failures, skips, log in brief */
 LUHIP_API const luhip_error *luhip_error_cause(const luhip_error *error); /* borrowed; NULL when it is the root */
 /* A read that meets several failed buffers carries every distinct failure (borrowed). Count 0: none. */
 LUHIP_API size_t luhip_error_failures(const luhip_error *error);

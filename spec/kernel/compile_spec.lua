@@ -330,6 +330,52 @@ support.each_device(function(id)
       compile_error("\n__global__ void k(int &x) {}", nil, "kernel.hip:2:", "'k'", "references")
     end)
 
+    it("K3 says it when a kernel takes a variable number of arguments", function()
+      for _, head in ipairs { "k(int *x, ...)", "k(int *x...)", "k(...)", "k(int *x, ...) noexcept" } do
+        local e = compile_error("__global__ void " .. head .. " {}", nil, "'k'", "a variable number of arguments")
+        assert.is_nil(e.message:find("must return void", 1, true))
+        assert.equal(1, #e.diagnostics)
+      end
+    end)
+
+    it("K3 shows nothing of our own text beside an error that was told, and the log has all of it", function()
+      for _, source in ipairs {
+        "__global__ void k(int *x) {}\n__global__ void k(float *x) {}",
+        "__global__ void k(int *x) {}\n__global__ void k(int *x) {}",
+        "__global__ void k(int *x, ...) {}",
+        "__global__ int k(int *x) { return 1; }",
+        "__global__ void k(int &x) {}",
+      } do
+        local e = compile_error(source)
+        local shown = tostring(e)
+        for _, inner in ipairs { "luhip%-prelude", "LUHIP_", "luhip_", "scratch space" } do
+          assert.is_nil(shown:find(inner), shown)
+        end
+        assert.truthy(shown:find("\nkernel.hip:", 1, true), shown)
+        assert.truthy(e.log:find("luhip-prelude", 1, true), e.log)
+      end
+    end)
+
+    it("K3 shows one hint of a device's headers for each wrong call, and the lines of the user's", function()
+      local shown = tostring(compile_error [[
+        __device__ int own(int);
+        __global__ void k(int *p) { atomicAdd(p, p, p);
+          own(p, 1); }
+      ]])
+      local _, hints = shown:gsub("note: candidate", "")
+      assert.equal(2, hints, shown)
+      assert.truthy(shown:find("own(p, 1); }\n", 1, true), shown)
+      assert.is_nil(shown:find("expanded from", 1, true), shown)
+      assert.is_nil(shown:find("LUHIP_", 1, true), shown)
+    end)
+
+    it("K3 tells where it searched for includes only", function()
+      for _, text in ipairs { "file not found", "No such file or directory", "could not open source file" } do
+        local e = compile_error("#error " .. text .. "\n", nil, text)
+        assert.is_nil(tostring(e):find("searched", 1, true))
+      end
+    end)
+
     it("K3 survives sources that end early, are empty, or hold odd bytes", function()
       for _, source in ipairs {
         "__global__ void k(int *x) {",

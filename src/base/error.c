@@ -35,6 +35,7 @@ struct luhip_error {
   luhip_diagnostic *diagnostics;
   size_t ndiagnostics;
   char *log;
+  char *digest; /* what is shown of the log; NULL: all */
   struct where *where;
   size_t carriers;
   char *skips[SKIPS_KEPT]; /* oldest first */
@@ -158,6 +159,12 @@ void error_set_log(luhip_error *error, const char *log) {
   error->log = log ? strdup(log) : NULL;
 }
 
+void error_set_log_digest(luhip_error *error, const char *digest) {
+  if (fixed(error)) return;
+  free(error->digest);
+  error->digest = digest ? strdup(digest) : NULL;
+}
+
 void error_set_where(luhip_error *error, const char *kernel, const int32_t block[3], const int32_t thread[3]) {
   if (fixed(error)) return;
   if (!error->where) error->where = calloc(1, sizeof *error->where);
@@ -209,6 +216,7 @@ void luhip_error_release(luhip_error *error) {
   free(error->failures);
   free(error->diagnostics);
   free(error->log);
+  free(error->digest);
   free(error->message);
   free(error->full);
   free(error);
@@ -328,10 +336,10 @@ static void render(struct text *text, const luhip_error *error, int depth) {
 
 static void render_all(struct text *text, const luhip_error *error) {
   render(text, error, 0);
-  const char *log = luhip_error_log(error);
-  if (!*log) return;
+  while (error && !error->log) error = error->cause;
+  if (!error || !*error->log) return;
   text_add(text, "\n");
-  text_add(text, log);
+  text_add(text, error->digest ? error->digest : error->log);
 }
 
 const char *luhip_error_full(const luhip_error *error) {

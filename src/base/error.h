@@ -28,6 +28,8 @@ void error_set_carriers(luhip_error *error, size_t carriers);
 void error_add_diagnostic(luhip_error *error, const char *file, int line, int column, const char *severity,
                           const char *text);
 void error_set_log(luhip_error *error, const char *log);
+/* What the full text shows in place of the log. */
+void error_set_log_digest(luhip_error *error, const char *digest);
 void error_set_where(luhip_error *error, const char *kernel, const int32_t block[3], const int32_t thread[3]);
 /* Adds a skip record: the newest 16 are kept, all are counted. */
 void error_add_skip(luhip_error *error, const char *text);

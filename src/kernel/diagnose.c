@@ -22,6 +22,7 @@ static const char *const severity_names[SEVERITIES] = {"error", "warning", "note
 struct cut {
   const char *location_end, *text;
   int severity;
+  bool fatal;
 };
 
 static const char *find(const char *begin, const char *end, const char *what) {
@@ -36,9 +37,10 @@ static bool cut_line(const char *begin, const char *end, struct cut *cut) {
   static const struct {
     const char *word;
     int severity;
-  } words[] = {{"fatal error", ERROR}, {"catastrophic error", ERROR},
-               {"error", ERROR},       {"warning", WARNING},
-               {"remark", NOTE},       {"note", NOTE}};
+    bool fatal;
+  } words[] = {{"fatal error", ERROR, true}, {"catastrophic error", ERROR, true},
+               {"error", ERROR, false},      {"warning", WARNING, false},
+               {"remark", NOTE, false},      {"note", NOTE, false}};
   bool found = false;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     size_t length = strlen(words[i].word);
@@ -48,7 +50,7 @@ static bool cut_line(const char *begin, const char *end, struct cut *cut) {
       if (starts && end - after > 2 && after[0] == ' ' && after[1] == '#') after = find(after, end, ":");
       if (!starts || !after || end - after < 1 || *after != ':') continue;
       if (found && cut->location_end <= p) break; /* an earlier word won: the text may quote another */
-      *cut = (struct cut){p == begin ? begin : p - 2, after + 1, words[i].severity};
+      *cut = (struct cut){p == begin ? begin : p - 2, after + 1, words[i].severity, words[i].fatal};
       found = true;
       break;
     }
@@ -83,9 +85,25 @@ static void read_location(const char *begin, const char *end, struct diagnostic 
   diagnostic->file = strndup(begin, (size_t)(end - begin));
 }
 
-static bool add_line(struct diagnostics *diagnostics, const char *begin, const char *end) {
-  struct cut cut = {NULL, NULL, 0};
-  if (!cut_line(begin, end, &cut)) return true;
+/* "In file included from a.hip:1:", and below it "                 from b.h:2:"; "a.hip: In function 'f':" */
+static bool leads_on(const char *begin, const char *end) {
+  static const char included[] = "In file included from ";
+  if ((size_t)(end - begin) >= sizeof included - 1 && memcmp(begin, included, sizeof included - 1) == 0) return true;
+  if (end == begin || !strchr(":,", end[-1])) return false;
+  return memcmp(begin, "     ", strnlen(begin, 5)) == 0 || find(begin, end, ": In ") || find(begin, end, ": At ");
+}
+
+/* *part: where the part of the next diagnostic begins. */
+static bool add_line(struct diagnostics *diagnostics, const char *log, const char *begin, const char *end,
+                     const char **part) {
+  struct cut cut = {NULL, NULL, 0, false};
+  if (!cut_line(begin, end, &cut)) {
+    if (!leads_on(begin, end))
+      *part = NULL;
+    else if (!*part)
+      *part = begin;
+    return true;
+  }
   size_t n = diagnostics->n;
   if ((n & (n - 1)) == 0) {
     struct diagnostic *grown = realloc(diagnostics->list, (n ? 2 * n : 1) * sizeof *grown);
@@ -93,22 +111,37 @@ static bool add_line(struct diagnostics *diagnostics, const char *begin, const c
     diagnostics->list = grown;
   }
   struct diagnostic *diagnostic = &diagnostics->list[diagnostics->n++];
-  *diagnostic = (struct diagnostic){.severity = cut.severity};
+  *diagnostic = (struct diagnostic){.severity = cut.severity, .fatal = cut.fatal};
+  diagnostic->begin = (size_t)((*part ? *part : begin) - log);
+  *part = NULL;
   while (cut.text < end && *cut.text == ' ') cut.text++;
   diagnostic->text = strndup(cut.text, (size_t)(end - cut.text));
   read_location(begin, cut.location_end, diagnostic);
   return diagnostic->text && diagnostic->file;
 }
 
+/* The log's length without the last line of clang's, "2 errors generated.": it counts what is dropped too. */
+static size_t told_length(const char *log) {
+  static const char last[] = " generated.\n";
+  size_t length = strlen(log);
+  if (length < sizeof last - 1 || strcmp(log + length - (sizeof last - 1), last) != 0) return length;
+  length--;
+  while (length && log[length - 1] != '\n') length--;
+  return length;
+}
+
 bool diagnostics_parse(const char *log, struct diagnostics *diagnostics) {
   *diagnostics = (struct diagnostics){0};
   bool ok = true;
-  while (*log && ok) {
-    const char *end = log + strcspn(log, "\n");
-    const char *stop = end > log && end[-1] == '\r' ? end - 1 : end;
-    ok = add_line(diagnostics, log, stop);
-    log = *end ? end + 1 : end;
+  const char *line = log, *part = NULL;
+  while (*line && ok) {
+    const char *end = line + strcspn(line, "\n");
+    const char *stop = end > line && end[-1] == '\r' ? end - 1 : end;
+    ok = add_line(diagnostics, log, line, stop, &part);
+    line = *end ? end + 1 : end;
   }
+  for (size_t i = 0; i < diagnostics->n; i++)
+    diagnostics->list[i].end = i + 1 < diagnostics->n ? diagnostics->list[i + 1].begin : told_length(log);
   return ok;
 }
 
@@ -172,6 +205,8 @@ static void tell_tail(struct diagnostic *diagnostic, const struct source *source
 static const char *marker_reason(const char *said) {
   if (strstr(said, "a kernel must return void")) return "a kernel must return void";
   if (strstr(said, "a kernel's parameters cannot be references")) return "a kernel's parameters cannot be references";
+  if (strstr(said, "a kernel cannot take a variable number of arguments"))
+    return "a kernel cannot take a variable number of arguments";
   if (strstr(said, "overloaded function"))
     return "several functions have this name; kernels cannot be overloaded, give each its own name";
   return NULL;
@@ -212,6 +247,7 @@ static void add_search_path(struct diagnostic *diagnostic, const struct setup *s
   bool missing = strstr(diagnostic->text, "file not found") || strstr(diagnostic->text, "No such file or directory") ||
                  strstr(diagnostic->text, "could not open source file") ||
                  strstr(diagnostic->text, "cannot open source file");
+  missing = missing && diagnostic->fatal; /* else it is the text of an #error */
   char *path = missing ? setup_search_path(setup) : NULL;
   if (!path) return;
   struct text text = {0};
@@ -228,18 +264,36 @@ static void translate(struct diagnostic *diagnostic, const struct setup *setup, 
   if (diagnostic->severity == ERROR) add_search_path(diagnostic, setup);
 }
 
-/* What helps no user: notes inside our own text, what compilers add to an error that was told in other words, and
-   their remarks about having said enough. */
-static void drop_noise(struct diagnostics *all) {
+/* In our own text, or in the headers of a device: nothing that the user wrote or can change. */
+static bool is_internal(const struct diagnostic *d, const struct source *source) {
+  static const char *const parts[] = {SOURCE_PRELUDE, "luhip_", "<scratch space>", "/amd_detail/", "/__clang_"};
+  if (strcmp(d->file, source->program) == 0) return false;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    if (strstr(d->file, parts[i])) return true;
+  return false;
+}
+
+/* What helps no user: errors inside our own text that follow one that was told, all that compilers add to those and
+   to an error that was told in other words, notes in our text but for the first of an error that says how a function
+   is to be called, and the compilers' remarks about having said enough. */
+static void drop_noise(struct diagnostics *all, const struct source *source) {
   size_t kept = 0;
-  bool after_name = false, told = false;
+  bool told = false, quiet = false, hinted = false;
   for (size_t i = 0; i < all->n; i++) {
     struct diagnostic *d = &all->list[i];
-    if (d->severity != NOTE) after_name = d->name != 0;
-    bool ours = strstr(d->file, "luhip_") || strcmp(d->file, SOURCE_PRELUDE) == 0;
-    bool noise = d->severity == ERROR ? ours && told : after_name || d->name || ours || strstr(d->text, "LUHIP_");
-    told |= d->severity == ERROR && d->name;
-    noise |= !*d->file && (strstr(d->text, "too many errors") || strstr(d->text, "Error limit reached"));
+    bool ours = is_internal(d, source), noise;
+    if (d->severity == NOTE) {
+      bool hint = ours && !hinted && strncmp(d->text, "candidate ", 10) == 0;
+      noise = quiet || d->name || (ours && !hint) || strstr(d->text, "LUHIP_");
+      hinted |= hint;
+    } else {
+      noise = d->severity == ERROR ? ours && told : ours || d->name || strstr(d->text, "LUHIP_");
+      noise |= !*d->file && (strstr(d->text, "too many errors") || strstr(d->text, "Error limit reached"));
+      quiet = noise || d->name;
+      hinted = false;
+      told |= d->severity == ERROR && !noise;
+    }
+    d->alone = ours || d->name;
     if (noise) {
       free(d->file);
       free(d->text);
@@ -291,6 +345,29 @@ char *diagnose_clean_log(const struct source *source, const char *log) {
 
 /* ---- the error -------------------------------------------------------------------------------------------------- */
 
+static void add_place(struct text *text, const struct diagnostic *d) {
+  if (d->line) text_printf(text, "%s:%d:", d->file, d->line);
+  if (d->line && d->column) text_printf(text, "%d:", d->column);
+  if (d->line) text_add(text, " ");
+}
+
+/* The log without what was dropped, and with what was told in other words in these. The caller frees it. */
+static char *make_digest(const struct diagnostics *all, const struct source *source, const char *log) {
+  struct text text = {0};
+  for (size_t i = 0; i < all->n; i++) {
+    const struct diagnostic *d = &all->list[i];
+    if (is_repeated(all, i)) continue;
+    if (d->alone) {
+      add_place(&text, d);
+      text_printf(&text, "%s: %s\n", severity_names[d->severity], d->text);
+    } else
+      text_append(&text, log + d->begin, d->end - d->begin);
+  }
+  char *raw = text_take(&text), *digest = raw ? diagnose_clean_log(source, raw) : NULL;
+  free(raw);
+  return digest;
+}
+
 static void add_headline(struct text *text, const struct diagnostics *all, const struct setup *setup, const char *log) {
   const struct diagnostic *first = NULL;
   size_t more = 0;
@@ -306,9 +383,8 @@ static void add_headline(struct text *text, const struct diagnostics *all, const
     return;
   }
   text_printf(text, "cannot compile '%s': ", setup->program);
-  if (first->line) text_printf(text, "%s:%d:", first->file, first->line);
-  if (first->line && first->column) text_printf(text, "%d:", first->column);
-  text_printf(text, "%s%s", first->line ? " " : "", first->text);
+  add_place(text, first);
+  text_add(text, first->text);
   if (more) text_printf(text, " (and %zu more error%s)", more, more > 1 ? "s" : "");
 }
 
@@ -318,7 +394,7 @@ luhip_status diagnose_failure(const struct setup *setup, const struct source *so
   struct text headline = {0};
   if (!diagnostics_parse(log, &all)) diagnostics_free(&all);
   for (size_t i = 0; i < all.n; i++) translate(&all.list[i], setup, source);
-  drop_noise(&all);
+  drop_noise(&all, source);
   add_headline(&headline, &all, setup, log);
   luhip_error *made = error_new(LUHIP_E_COMPILE, "%s", headline.data ? headline.data : "cannot compile");
   text_free(&headline);
@@ -331,6 +407,9 @@ luhip_status diagnose_failure(const struct setup *setup, const struct source *so
   char *clean = diagnose_clean_log(source, log);
   error_set_log(made, clean ? clean : log);
   free(clean);
+  char *digest = all.n ? make_digest(&all, source, log) : NULL;
+  error_set_log_digest(made, digest);
+  free(digest);
   diagnostics_free(&all);
   return error_give(error, made);
 }

@@ -11,8 +11,11 @@
 struct diagnostic {
   char *file; /* "" when the line names none */
   int line, column;
-  int name;     /* in our text: line of the names tail, or minus a marker's column; 0: the user's */
-  int severity; /* 0 error, 1 warning, 2 note */
+  int name;          /* in our text: line of the names tail, or minus a marker's column; 0: the user's */
+  int severity;      /* 0 error, 1 warning, 2 note */
+  bool fatal;        /* the compiler's own word, as for an #include that is not found */
+  bool alone;        /* shown without the lines that the compiler quotes below it */
+  size_t begin, end; /* its part of the log: what leads to it, the line, what is quoted */
   char *text;
 };
 
