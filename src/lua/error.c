@@ -19,7 +19,7 @@ struct lb_error {
 
 static const char OWN_SOURCES[] = "luhip.own_sources";
 
-/* core.own_sources(prefix or nil): the chunks of luhip's own Lua files start so; no user has anything to look for there */
+/* core.own_sources(prefix or nil): how luhip's own Lua files begin; no user has anything to look for there. */
 int lb_own_sources(lua_State *L) {
   lua_settop(L, 1);
   if (!lua_isnil(L, 1)) luaL_checkstring(L, 1);
