@@ -8,6 +8,7 @@
  *                 asked for by its versioned name (hipGetDevicePropertiesR0600); the plain name still fills the
  *                 old one, also in ROCm 6 and 7 libraries. Both are read into a buffer larger than either.
  *   module load   under the compile lock, since concurrent loads have crashed.
+ *   graphs        left out where captures silently lose module launches.
  *   compile       rocm_compile.c.
  *
  * With no AMD GPU hipGetDeviceCount says hipErrorNoDevice: the provider then gives no table, only a reason,
@@ -68,6 +69,23 @@ static void resolve(void *library, const char *name, void *function) {
   memcpy(function, &symbol, sizeof symbol);
 }
 
+/* On ROCm 5.2 a module launch during a capture is no error and no node: replay does nothing. Which version mends that
+   is not known from a run, so before 6.0 the server replays its own list. */
+enum { CAPTURES_MODULE_LAUNCHES = 60000000 };
+
+static void drop_graphs(void) {
+  table.hipStreamBeginCapture = NULL;
+  table.hipStreamEndCapture = NULL;
+  table.hipStreamIsCapturing = NULL;
+  table.hipGraphInstantiate = NULL;
+  table.hipGraphUpload = NULL;
+  table.hipGraphLaunch = NULL;
+  table.hipGraphGetNodes = NULL;
+  table.hipGraphDestroy = NULL;
+  table.hipGraphExecDestroy = NULL;
+  table.hipGraphExecUpdate = NULL;
+}
+
 /* Fills every entry that has an exported function of its name; ours have none. */
 static int fill_table(void) {
 #define RESOLVE(name, parameters) resolve(rocm_library.hip, #name, &table.name);
@@ -81,6 +99,7 @@ static int fill_table(void) {
   table.hipxToolchain = rocm_toolchain;
   table.hipxCompile = rocm_compile;
   table.hipxCompileFree = rocm_compile_free;
+  if (rocm_library.runtime < CAPTURES_MODULE_LAUNCHES) drop_graphs();
   resolve(rocm_library.hip, "hipGetDevicePropertiesR0600", &properties_r0600);
   resolve(rocm_library.hip, "hipGetDeviceProperties", &properties_r0000);
 #define REQUIRE(name, parameters)                                                                                      \
