@@ -6,7 +6,6 @@ local support = require "spec.support"
 local source = [[
 #include <hip/hip_fp16.h>
 struct Pair { float x; int n; char c; };
-#define STORE(name, T) extern "C" __global__ void name(T value, T *out) { *out = value; }
 STORE(store_bool, bool) STORE(store_char, char) STORE(store_i8, signed char) STORE(store_u8, unsigned char)
 STORE(store_i16, short) STORE(store_u16, unsigned short) STORE(store_i32, int) STORE(store_u32, unsigned)
 STORE(store_i64, long long) STORE(store_u64, unsigned long long) STORE(store_f32, float) STORE(store_f64, double)
@@ -18,6 +17,10 @@ extern "C" __global__ void many(const float *f32, const int *i32, const void *an
                                 const Pair *pairs, float **table, bool *flags) {}
 extern "C" __global__ void is_null(const float *p, int *out) { *out = p == nullptr; }
 ]]
+-- By hand: not every back end finds kernels that macros make.
+source = source:gsub("STORE%((%S+), (.-)%)", function(name, kind)
+  return ('extern "C" __global__ void %s(%s value, %s *out) { *out = value; }'):format(name, kind, kind)
+end)
 
 support.each_device(function(id)
   local dev, program

@@ -84,7 +84,7 @@ support.each_device(function(id)
   it("tells structs, enums, vector types and half", function()
     assert.same({
       "Params p value",
-      "unsigned int e value",
+      id:find "^cuda" and "int e value" or "unsigned int e value", -- an enum's type is the compiler's choice
       "unsigned char s value",
       "float4 f value",
       "const float3 * g in",

@@ -166,7 +166,9 @@ describe("struct layouts", function()
         "float",
         "double",
       } do
-        for lanes = 2, 4 do
+        -- CUDA aligns the wide ones of four to 16 bytes, HIP to their size.
+        local wide = id:find "^cuda" and (base:find "long" or base == "double")
+        for lanes = 2, wide and 3 or 4 do
           every[#every + 1] = { ("v_%s%d"):format(base, lanes), base .. lanes }
           every[#every + 1] = { ("pad_%s%d"):format(base, lanes), "i8" }
         end

@@ -309,7 +309,12 @@ support.each_device(function(id)
         own:close()
         return sum
       end)
-      assert.same({ "3.0", 0 }, { text, code })
+      if id:find "^cuda" then -- NVIDIA's driver does not start in the child of a process that used it
+        assert.equal(1, code)
+        assert.truthy(text:find("hipErrorNotInitialized", 1, true), text)
+      else
+        assert.same({ "3.0", 0 }, { text, code })
+      end
       assert.equal(6.0, x:read()[4])
     end)
   end

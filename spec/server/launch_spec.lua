@@ -54,6 +54,7 @@ support.each_device(function(id)
   end)
 
   it("D3 static shared memory counts", function()
+    local floats = math.min(dev.shared_bytes // 8, 10000) -- NVIDIA's compilers take 48 KiB at most
     local kernel = dev:kernel(([[
       extern "C" __global__ void big(float *x) {
         __shared__ float s[%d];
@@ -61,9 +62,9 @@ support.each_device(function(id)
         __syncthreads();
         x[0] = s[0];
       }
-    ]]):format(dev.shared_bytes // 8))
+    ]]):format(floats))
     support.assert_error_kind("limits", function()
-      kernel:launch({ grid = 1, block = 1, shared = dev.shared_bytes // 2 + 16 }, dev:buffer("f32", 1, 0))
+      kernel:launch({ grid = 1, block = 1, shared = dev.shared_bytes - 4 * floats + 16 }, dev:buffer("f32", 1, 0))
     end, "shared", tostring(dev.shared_bytes))
     local x = dev:buffer("f32", 1, 0)
     kernel:launch({ grid = 1, block = 1 }, x)

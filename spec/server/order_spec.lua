@@ -236,7 +236,9 @@ support.each_device(function(id)
     on(dev:stream(), function()
       gate:close(x)
     end)
-    for _ = 1, 300 do
+    -- NVIDIA's hardware has 32 queues: streams beyond them wait for each other, and so would the gate's.
+    local often = id:find "^cuda" and 20 or 300
+    for _ = 1, often do
       local s = dev:stream()
       on(s, function()
         launch(k.add, x, N, 1)
@@ -244,7 +246,7 @@ support.each_device(function(id)
       s:free()
     end
     gate:open()
-    assert.equal(300.0, x:read()[N])
+    assert.equal(often + 0.0, x:read()[N])
     if testing then
       dev:sync()
       dev:flush()

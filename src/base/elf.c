@@ -8,6 +8,7 @@
 
 #include <elf.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 struct image {
@@ -44,6 +45,24 @@ static bool is_named(const struct image *image, const Elf64_Shdr *strings, uint6
          memcmp(image->base + strings->sh_offset + offset, name, bytes) == 0;
 }
 
+/* The name at an offset of the string table, when it is whole. */
+static const char *name_at(const struct image *image, const Elf64_Shdr *strings, uint64_t offset) {
+  if (strings->sh_type != SHT_STRTAB || offset >= strings->sh_size || !has(image, strings->sh_offset, strings->sh_size))
+    return NULL;
+  const char *name = (const char *)image->base + strings->sh_offset + offset;
+  return memchr(name, 0, (size_t)(strings->sh_size - offset)) ? name : NULL;
+}
+
+/* "luhip_sig_0" as what NVRTC makes of it in an anonymous namespace: "_ZN...11luhip_sig_0E". */
+static bool is_inner_name(const struct image *image, const Elf64_Shdr *strings, uint64_t offset, const char *name) {
+  char ending[128];
+  const char *symbol = name_at(image, strings, offset);
+  int length = snprintf(ending, sizeof ending, "%zu%sE", strlen(name), name);
+  if (!symbol || strncmp(symbol, "_ZN", 3) != 0 || length < 0 || (size_t)length >= sizeof ending) return false;
+  size_t whole = strlen(symbol);
+  return whole > (size_t)length && strcmp(symbol + whole - (size_t)length, ending) == 0;
+}
+
 /* Section addresses are 0 in relocatable files, where a symbol's value is an offset already. */
 static bool locate(const struct image *image, const Elf64_Ehdr *header, const Elf64_Sym *symbol,
                    const unsigned char **data, size_t *size) {
@@ -71,18 +90,11 @@ struct query {
   void *user;
 };
 
-/* The name at an offset of the string table, when it is whole. */
-static const char *name_at(const struct image *image, const Elf64_Shdr *strings, uint64_t offset) {
-  if (strings->sh_type != SHT_STRTAB || offset >= strings->sh_size || !has(image, strings->sh_offset, strings->sh_size))
-    return NULL;
-  const char *name = (const char *)image->base + strings->sh_offset + offset;
-  return memchr(name, 0, (size_t)(strings->sh_size - offset)) ? name : NULL;
-}
-
 static bool answers(const struct query *query, const struct image *image, const Elf64_Ehdr *header,
                     const Elf64_Shdr *strings, const Elf64_Sym *symbol) {
   if (query->name)
-    return is_named(image, strings, symbol->st_name, query->name) &&
+    return (is_named(image, strings, symbol->st_name, query->name) ||
+            is_inner_name(image, strings, symbol->st_name, query->name)) &&
            locate(image, header, symbol, query->data, query->size);
   if (symbol->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) return false;
   const char *name = name_at(image, strings, symbol->st_name);

@@ -21,8 +21,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/elf.h"
 #include "base/text.h"
+#include "hip/kernel_names.h"
 #include "hip/rocm.h"
 #include "hip/rocm_arch.h"
 #include "hip/rocm_headers.h"
@@ -157,70 +157,14 @@ static void read_log(hiprtc_program_t program, const char *name, struct text *ou
 
 /* ---- names ---------------------------------------------------------------------------------------------- */
 
-/* The beginning of the Itanium mangling of a plain qualified name: "axpy" _Z4axpy, "ns::axpy" _ZN2ns4axpyE. */
-static void mangled_prefix(const char *expression, struct text *out) {
-  int nested = strstr(expression, "::") != NULL;
-  text_add(out, nested ? "_ZN" : "_Z");
-  for (const char *p = expression; *p;) {
-    const char *end = strstr(p, "::");
-    size_t length = end ? (size_t)(end - p) : strlen(p);
-    if (length) text_printf(out, "%zu%.*s", length, (int)length, p);
-    p += length + (end ? 2 : 0);
-  }
-  if (nested) text_add(out, "E");
-}
-
-struct symbol_search {
-  const char *wanted;
-  size_t length;
-  int whole; /* the name itself, not a beginning */
-  struct text *found;
-};
-
-static bool match_symbol(void *user, const char *name) {
-  struct symbol_search *search = user;
-  if (strncmp(name, search->wanted, search->length) || (search->whole && name[search->length])) return true;
-  text_add(search->found, name);
-  return false;
-}
-
-/* The lowered name of one kernel, "" when it is not there. */
-static void lowered_name(hiprtc_program_t program, const struct hip_compile_kernel *kernel,
-                         const struct hip_compile_result *result, struct text *out) {
+static void lowered_name(void *user, const struct hip_compile_kernel *kernel, const struct hip_compile_result *result,
+                         struct text *out) {
+  hiprtc_program_t program = user;
   const char *lowered = NULL;
-  if (!kernel->optional && !kernel->c_linkage) {
-    if (!rtc.hiprtcGetLoweredName(program, kernel->expression, &lowered)) text_add(out, lowered);
-    return;
-  }
-  struct text wanted = {0};
-  if (kernel->c_linkage)
-    text_add(&wanted, kernel->expression);
-  else
-    mangled_prefix(kernel->expression, &wanted);
-  struct symbol_search search = {wanted.data ? wanted.data : "", wanted.length, kernel->c_linkage, out};
-  elf_functions(result->code, result->code_bytes, match_symbol, &search);
-  text_free(&wanted);
-}
-
-/* One block of memory: the pointers, then the strings, so that one free() ends it. */
-static int lower_all(hiprtc_program_t program, const struct hip_compile_request *request,
-                     struct hip_compile_result *result) {
-  size_t *starts = calloc(request->nkernels + 1, sizeof *starts);
-  struct text names = {0};
-  for (size_t i = 0; starts && i < request->nkernels; i++) {
-    starts[i] = names.length;
-    lowered_name(program, &request->kernels[i], result, &names);
-    text_append(&names, "", 1);
-  }
-  size_t pointers = (request->nkernels + 1) * sizeof(char *);
-  result->lowered = starts && !names.failed ? calloc(1, pointers + names.length) : NULL;
-  for (size_t i = 0; result->lowered && i < request->nkernels; i++) {
-    char *name = strcpy((char *)result->lowered + pointers + starts[i], names.data + starts[i]);
-    result->lowered[i] = *name ? name : NULL;
-  }
-  free(starts);
-  text_free(&names);
-  return result->lowered != NULL;
+  if (kernel->optional || kernel->c_linkage)
+    kernel_symbol(result->code, result->code_bytes, kernel, out);
+  else if (!rtc.hiprtcGetLoweredName(program, kernel->expression, &lowered))
+    text_add(out, lowered);
 }
 
 /* ---- compiling ------------------------------------------------------------------------------------------ */
@@ -250,7 +194,7 @@ static hip_error_t take_code(hiprtc_program_t program, const struct hip_compile_
   result->code = malloc(result->code_bytes ? result->code_bytes : 1);
   if (!result->code) return hip_ErrorOutOfMemory;
   if (rtc.hiprtcGetCode(program, result->code)) return hip_ErrorUnknown;
-  return lower_all(program, request, result) ? hip_Success : hip_ErrorOutOfMemory;
+  return kernel_names_lower(request, result, lowered_name, program) ? hip_Success : hip_ErrorOutOfMemory;
 }
 
 static hip_error_t compile_program(const struct hip_compile_request *request, struct hip_compile_result *result,

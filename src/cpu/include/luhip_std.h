@@ -32,8 +32,17 @@ typedef int16_t int_least16_t;
 typedef uint16_t uint_least16_t;
 typedef int32_t int_least32_t;
 typedef uint32_t uint_least32_t;
+#if defined(__CUDACC_RTC__) /* as CUDA's own headers have them */
+typedef int16_t int_fast16_t;
+typedef int32_t int_fast32_t;
+typedef int64_t int_least64_t, int_fast64_t;
+typedef uint16_t uint_fast16_t;
+typedef uint32_t uint_fast32_t;
+typedef uint64_t uint_least64_t, uint_fast64_t;
+#else
 typedef int64_t int_least64_t, int_fast16_t, int_fast32_t, int_fast64_t;
 typedef uint64_t uint_least64_t, uint_fast16_t, uint_fast32_t, uint_fast64_t;
+#endif
 typedef __PTRDIFF_TYPE__ ssize_t;
 typedef unsigned char uchar;
 typedef unsigned short ushort;
@@ -43,12 +52,14 @@ typedef long long longlong;
 typedef unsigned long long ulonglong;
 
 /* What clang has built in and gcc has not. */
-#if !defined(__clang__)
+#if !defined(__clang__) && !defined(__CUDACC_RTC__)
 static inline void __builtin_debugtrap() { __asm__ volatile("int3"); }
 static inline unsigned long long __builtin_readcyclecounter() { return __builtin_ia32_rdtsc(); }
 #endif
 
+#if !defined(NULL)
 #define NULL __null
+#endif
 #define offsetof(type, member) __builtin_offsetof(type, member)
 
 #define INT8_MIN (-128)
@@ -126,12 +137,14 @@ static inline unsigned long long __builtin_readcyclecounter() { return __builtin
 #define DBL_TRUE_MIN __DBL_DENORM_MIN__
 
 /* ---- <string.h>: the compiler makes calls of these by itself, so they must exist anyway ---- */
+#if !defined(__CUDACC_RTC__)
 extern "C" {
 void *memcpy(void *to, const void *from, size_t bytes);
 void *memmove(void *to, const void *from, size_t bytes);
 void *memset(void *to, int value, size_t bytes);
 int memcmp(const void *a, const void *b, size_t bytes);
 }
+#endif
 
 /* ---- <type_traits>, <limits>, <utility>, <algorithm>, <initializer_list>, <array> ---- */
 namespace std {
@@ -235,10 +248,12 @@ template <> constexpr bool luhip_integral<unsigned long> = true;
 template <> constexpr bool luhip_integral<long long> = true;
 template <> constexpr bool luhip_integral<unsigned long long> = true;
 template <class> constexpr bool luhip_floating = false;
-template <> constexpr bool luhip_floating<_Float16> = true;
 template <> constexpr bool luhip_floating<float> = true;
 template <> constexpr bool luhip_floating<double> = true;
+#if !defined(__CUDACC_RTC__)
+template <> constexpr bool luhip_floating<_Float16> = true;
 template <> constexpr bool luhip_floating<long double> = true;
+#endif
 template <class> constexpr bool luhip_pointer = false;
 template <class T> constexpr bool luhip_pointer<T *> = true;
 template <class> constexpr bool luhip_lvalue = false;
@@ -351,11 +366,13 @@ template <class... T> using common_type_t = typename common_type<T...>::type;
 template <class F, class... A> struct invoke_result : type_identity<decltype(declval<F>()(declval<A>()...))> {};
 template <class F, class... A> using invoke_result_t = typename invoke_result<F, A...>::type;
 
+#if !defined(__CUDACC_RTC__) /* which has these three built in */
 template <class T> constexpr remove_reference_t<T> &&move(T &&v) noexcept {
   return static_cast<remove_reference_t<T> &&>(v);
 }
 template <class T> constexpr T &&forward(remove_reference_t<T> &v) noexcept { return static_cast<T &&>(v); }
 template <class T> constexpr T &&forward(remove_reference_t<T> &&v) noexcept { return static_cast<T &&>(v); }
+#endif
 template <class T> constexpr T *addressof(T &v) noexcept { return __builtin_addressof(v); }
 template <class T> constexpr void swap(T &a, T &b) noexcept {
   T old = move(a);
@@ -385,6 +402,10 @@ template <class T, T... v> struct integer_sequence {
 template <size_t... v> using index_sequence = integer_sequence<size_t, v...>;
 #if defined(__clang__)
 template <class T, T n> using make_integer_sequence = __make_integer_seq<integer_sequence, T, n>;
+#elif defined(__CUDACC_RTC__)
+template <size_t n, size_t... v> struct luhip_sequence : luhip_sequence<n - 1, n - 1, v...> {};
+template <size_t... v> struct luhip_sequence<0, v...> { template <class T> using of = integer_sequence<T, T(v)...>; };
+template <class T, T n> using make_integer_sequence = typename luhip_sequence<size_t(n)>::template of<T>;
 #else
 template <class T, T n> using make_integer_sequence = integer_sequence<T, __integer_pack(n)...>;
 #endif
@@ -399,6 +420,7 @@ template <class T> constexpr const T &clamp(const T &v, const T &low, const T &h
   return v < low ? low : high < v ? high : v;
 }
 
+#if !defined(__CUDACC_RTC__)
 /* The layout that the compiler fills: a pointer and a count. */
 template <class T> class initializer_list {
   const T *first_;
@@ -412,6 +434,7 @@ public:
   constexpr const T *begin() const noexcept { return first_; }
   constexpr const T *end() const noexcept { return first_ + count_; }
 };
+#endif
 
 template <class T, size_t n> struct array {
   typedef T value_type;
