@@ -45,7 +45,8 @@ support.each_device(function(id)
         __syncthreads();
         float4 v = make_float4(1, 2, 3, 4) * 2.0f;
         out[i] = shared[i] + v.w + std::max(hipCrealf(make_hipFloatComplex(1, 2)), 0.0f);
-        if (i == 0) masks[0] = __ballot(1), masks[1] = warpSize;
+        unsigned long long all = __ballot(1); // by the lanes that are there
+        if (i == 0) masks[0] = all, masks[1] = warpSize;
       }
     ]]
     local out, masks = dev:buffer("f32", 32, 0), dev:buffer("u64", 2, 0)
