@@ -3,6 +3,7 @@
 local support = require "spec.support"
 
 local SOURCE = [[
+#include <assert.h>
 extern "C" __global__ void bare() { assert(0 && "bare"); }
 extern "C" __global__ void check(const float *x) { assert(x[threadIdx.x] == 0.0f); }
 extern "C" __global__ void fill(LUHIP_OUT float *x) { x[threadIdx.x] = 3.0f; }

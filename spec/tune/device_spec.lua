@@ -123,7 +123,7 @@ support.each_device(function(id)
       local x = dev:from("f32", { 1, 2, 3, 4 })
       local r = tune {
         device = dev,
-        source = 'extern "C" __global__ void check(const float *x) { assert(MODE != 1); }',
+        source = '#include <assert.h>\nextern "C" __global__ void check(const float *x) { assert(MODE != 1); }',
         params = { MODE = { 0, 1, 2 } },
         grid = 1,
         block = 4,
