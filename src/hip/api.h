@@ -73,9 +73,9 @@ struct hip_fault {
   uint64_t tag;    /* of the launch (hipxLaunchTag) */
   char kernel[96]; /* kernel name, cut if longer */
   uint32_t block[3];
-  int32_t thread[3]; /* -1 -1 -1 where it is not known */
-  int is_write;      /* HIP_FAULT_ADDRESS: 1 write, 0 read, -1 unknown */
-  uintptr_t address; /* UINTPTR_MAX: not known (misaligned, or an address that cannot exist) */
+  int32_t thread[3];    /* -1 -1 -1 where it is not known */
+  int is_write;         /* HIP_FAULT_ADDRESS: 1 write, 0 read, -1 unknown */
+  uintptr_t address;    /* UINTPTR_MAX: not known (misaligned, or an address that cannot exist) */
   uintptr_t nearest;    /* base of the nearest live device allocation, 0 when none is near */
   size_t nearest_bytes; /* its requested size */
   char text[256];       /* assert's expression and file:line; otherwise a short phrase */

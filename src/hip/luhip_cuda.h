@@ -169,7 +169,9 @@ using ::tgamma;
 using ::trunc;
 } // namespace std
 
-LUHIP_LAZY(int) void abort() { __trap(); }
+LUHIP_LAZY(int) void abort() {
+  __trap();
+}
 
 /* ---- HIP's names ------------------------------------------------------------------------------------------------- */
 
@@ -249,20 +251,35 @@ LUHIP_ATOMIC(float, int, __float_as_int, __int_as_float, atomicMin, <)
 LUHIP_ATOMIC(double, unsigned long long, __double_as_longlong, __longlong_as_double, atomicMax, >)
 LUHIP_ATOMIC(double, unsigned long long, __double_as_longlong, __longlong_as_double, atomicMin, <)
 #undef LUHIP_ATOMIC
-LUHIP_LAZY(float) float atomicSub(luhip_same<L> *p, luhip_same<L> v) { return atomicAdd(p, -v); }
-LUHIP_LAZY(double) double atomicSub(luhip_same<L> *p, luhip_same<L> v) { return atomicAdd(p, -v); }
-template <class T> static inline T unsafeAtomicAdd(T *p, T v) { return atomicAdd(p, v); }
-template <class T> static inline T safeAtomicAdd(T *p, T v) { return atomicAdd(p, v); }
+LUHIP_LAZY(float) float atomicSub(luhip_same<L> *p, luhip_same<L> v) {
+  return atomicAdd(p, -v);
+}
+LUHIP_LAZY(double) double atomicSub(luhip_same<L> *p, luhip_same<L> v) {
+  return atomicAdd(p, -v);
+}
+template <class T> static inline T unsafeAtomicAdd(T *p, T v) {
+  return atomicAdd(p, v);
+}
+template <class T> static inline T safeAtomicAdd(T *p, T v) {
+  return atomicAdd(p, v);
+}
 
 /* ---- vector arithmetic, which HIP has and CUDA has not ------------------------------------------------------------ */
 
-template <class V> struct luhip_lanes {
-  static constexpr int count = 0;
-};
+template <class V> struct luhip_lanes { static constexpr int count = 0; };
 #define LUHIP_LANES(V, S)                                                                                              \
-  template <> struct luhip_lanes<V##2> { typedef S scalar; static constexpr int count = 2; };                          \
-  template <> struct luhip_lanes<V##3> { typedef S scalar; static constexpr int count = 3; };                          \
-  template <> struct luhip_lanes<V##4> { typedef S scalar; static constexpr int count = 4; };
+  template <> struct luhip_lanes<V##2> {                                                                               \
+    typedef S scalar;                                                                                                  \
+    static constexpr int count = 2;                                                                                    \
+  };                                                                                                                   \
+  template <> struct luhip_lanes<V##3> {                                                                               \
+    typedef S scalar;                                                                                                  \
+    static constexpr int count = 3;                                                                                    \
+  };                                                                                                                   \
+  template <> struct luhip_lanes<V##4> {                                                                               \
+    typedef S scalar;                                                                                                  \
+    static constexpr int count = 4;                                                                                    \
+  };
 LUHIP_LANES(char, signed char)
 LUHIP_LANES(uchar, unsigned char)
 LUHIP_LANES(short, short)
@@ -271,14 +288,33 @@ LUHIP_LANES(int, int)
 LUHIP_LANES(uint, unsigned)
 LUHIP_LANES(float, float)
 /* Not the wide ones of four, which CUDA 13 warns about wherever they are named. */
-template <> struct luhip_lanes<longlong2> { typedef long long scalar; static constexpr int count = 2; };
-template <> struct luhip_lanes<longlong3> { typedef long long scalar; static constexpr int count = 3; };
-template <> struct luhip_lanes<ulonglong2> { typedef unsigned long long scalar; static constexpr int count = 2; };
-template <> struct luhip_lanes<ulonglong3> { typedef unsigned long long scalar; static constexpr int count = 3; };
-template <> struct luhip_lanes<double2> { typedef double scalar; static constexpr int count = 2; };
-template <> struct luhip_lanes<double3> { typedef double scalar; static constexpr int count = 3; };
+template <> struct luhip_lanes<longlong2> {
+  typedef long long scalar;
+  static constexpr int count = 2;
+};
+template <> struct luhip_lanes<longlong3> {
+  typedef long long scalar;
+  static constexpr int count = 3;
+};
+template <> struct luhip_lanes<ulonglong2> {
+  typedef unsigned long long scalar;
+  static constexpr int count = 2;
+};
+template <> struct luhip_lanes<ulonglong3> {
+  typedef unsigned long long scalar;
+  static constexpr int count = 3;
+};
+template <> struct luhip_lanes<double2> {
+  typedef double scalar;
+  static constexpr int count = 2;
+};
+template <> struct luhip_lanes<double3> {
+  typedef double scalar;
+  static constexpr int count = 3;
+};
 #undef LUHIP_LANES
-template <class V, int n> using luhip_if_lanes = std::enable_if_t<luhip_lanes<V>::count == n, typename luhip_lanes<V>::scalar>;
+template <class V, int n>
+using luhip_if_lanes = std::enable_if_t<luhip_lanes<V>::count == n, typename luhip_lanes<V>::scalar>;
 #define LUHIP_OPERATOR(op)                                                                                             \
   template <class V, class S = luhip_if_lanes<V, 2>, int = 2> constexpr V operator op(const V &a, const V &b) {        \
     return V{S(a.x op b.x), S(a.y op b.y)};                                                                            \
@@ -290,7 +326,9 @@ template <class V, int n> using luhip_if_lanes = std::enable_if_t<luhip_lanes<V>
     return V{S(a.x op b.x), S(a.y op b.y), S(a.z op b.z), S(a.w op b.w)};                                              \
   }                                                                                                                    \
   template <class V, class S = luhip_if_lanes<V, 2>, int = 2>                                                          \
-  constexpr V operator op(const V &a, typename luhip_lanes<V>::scalar b) { return V{S(a.x op b), S(a.y op b)}; }       \
+  constexpr V operator op(const V &a, typename luhip_lanes<V>::scalar b) {                                             \
+    return V{S(a.x op b), S(a.y op b)};                                                                                \
+  }                                                                                                                    \
   template <class V, class S = luhip_if_lanes<V, 3>, char = 3>                                                         \
   constexpr V operator op(const V &a, typename luhip_lanes<V>::scalar b) {                                             \
     return V{S(a.x op b), S(a.y op b), S(a.z op b)};                                                                   \
@@ -300,7 +338,9 @@ template <class V, int n> using luhip_if_lanes = std::enable_if_t<luhip_lanes<V>
     return V{S(a.x op b), S(a.y op b), S(a.z op b), S(a.w op b)};                                                      \
   }                                                                                                                    \
   template <class V, class S = luhip_if_lanes<V, 2>, int = 2>                                                          \
-  constexpr V operator op(typename luhip_lanes<V>::scalar a, const V &b) { return V{S(a op b.x), S(a op b.y)}; }       \
+  constexpr V operator op(typename luhip_lanes<V>::scalar a, const V &b) {                                             \
+    return V{S(a op b.x), S(a op b.y)};                                                                                \
+  }                                                                                                                    \
   template <class V, class S = luhip_if_lanes<V, 3>, char = 3>                                                         \
   constexpr V operator op(typename luhip_lanes<V>::scalar a, const V &b) {                                             \
     return V{S(a op b.x), S(a op b.y), S(a op b.z)};                                                                   \
@@ -310,9 +350,13 @@ template <class V, int n> using luhip_if_lanes = std::enable_if_t<luhip_lanes<V>
     return V{S(a op b.x), S(a op b.y), S(a op b.z), S(a op b.w)};                                                      \
   }                                                                                                                    \
   template <class V, std::enable_if_t<(luhip_lanes<V>::count > 0), int> = 0>                                           \
-  constexpr V &operator op##=(V &a, const V &b) { return a = a op b; }                                                 \
+  constexpr V &operator op##=(V &a, const V &b) {                                                                      \
+    return a = a op b;                                                                                                 \
+  }                                                                                                                    \
   template <class V, std::enable_if_t<(luhip_lanes<V>::count > 0), char> = 0>                                          \
-  constexpr V &operator op##=(V &a, typename luhip_lanes<V>::scalar b) { return a = a op b; }
+  constexpr V &operator op##=(V &a, typename luhip_lanes<V>::scalar b) {                                               \
+    return a = a op b;                                                                                                 \
+  }
 LUHIP_OPERATOR(+)
 LUHIP_OPERATOR(-)
 LUHIP_OPERATOR(*)
