@@ -126,8 +126,8 @@ int file_write(const char *path, const void *data, size_t bytes) {
   return error;
 }
 
-/* Makes every folder of the path that is missing; ones that exist are left as they are. */
-static int make_folders(const char *path) {
+int file_make_folders(const char *path, mode_t mode) {
+  if (!*path) return ENOENT;
   char *copy = strdup(path);
   if (!copy) return ENOMEM;
   int error = 0;
@@ -135,7 +135,7 @@ static int make_folders(const char *path) {
     if (*at != '/' && *at != '\0') continue;
     char kept = *at;
     *at = '\0';
-    if (mkdir(copy, 0700) != 0 && errno != EEXIST) error = errno;
+    if (mkdir(copy, mode) != 0 && errno != EEXIST) error = errno;
     *at = kept;
     if (kept == '\0') break;
   }
@@ -147,7 +147,7 @@ int file_open_own_folder(const char *path, int *folder) {
   if (!*path) return ENOENT;
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0 && errno == ENOENT) {
-    int error = make_folders(path);
+    int error = file_make_folders(path, 0700);
     if (error) return error;
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   }

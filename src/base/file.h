@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct file_content {
   char *data; /* malloc'ed, one NUL after the last byte */
@@ -23,6 +24,9 @@ int file_replace(int folder, const char *name, const void *data, size_t bytes);
 /* Writes a file of the user's. A regular one, or one that is not there, is replaced at once where its folder allows it;
    links, devices and pipes are written through. What the system says late, at the close, is an error too. */
 int file_write(const char *path, const void *data, size_t bytes);
+
+/* Makes every folder of the path that is missing; ones that exist are left as they are. */
+int file_make_folders(const char *path, mode_t mode);
 
 /* Opens a folder that belongs to this user and that only they may write, making it and what is above it
    (mode 0700) when it is missing. EPERM: it is there but not safe. Gives a descriptor. */

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,19 +52,9 @@ static int core_monotime(lua_State *L) {
 
 /* core.make_folder(path) -> true, or nil and why: the folder and those above it */
 static int core_make_folder(lua_State *L) {
-  size_t length;
   const char *path = lb_check_text(L, 1, "path");
-  path = lua_tolstring(L, 1, &length);
-  char *part = lua_newuserdatauv(L, length + 1, 0);
-  for (size_t i = 0; i <= length; i++) {
-    part[i] = path[i];
-    if (i == 0 || (i < length && path[i] != '/')) continue;
-    part[i] = '\0';
-    if (mkdir(part, 0777) != 0 && errno != EEXIST && i == length) return luaL_fileresult(L, 0, path);
-    part[i] = path[i];
-  }
-  lua_pushboolean(L, 1);
-  return 1;
+  errno = file_make_folders(path, 0777);
+  return luaL_fileresult(L, errno == 0, path);
 }
 
 /* core.write_file(path, bytes) -> true, or nil, message: whole, or an error; see file_write */
