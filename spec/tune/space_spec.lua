@@ -189,10 +189,40 @@ describe("a space", function()
     }, "odd")
   end)
 
-  it("says what a later version has", function()
-    local s = space.new { params = { A = { 1 } } }
-    support.assert_error_kind("argument", function()
-      s:sample(1)
-    end, "not available in this version")
+  it("numbers the values of each parameter", function()
+    local s = space.new { params = { A = { 5, 6, 7 }, B = { "x", "y" } }, where = "A != 6" }
+    assert.same({ { name = "A", values = { 5, 6, 7 } }, { name = "B", values = { "x", "y" } } }, s.params)
+    assert.same({ 3, 1 }, s:digits(3))
+    assert.equal(3, s:index_digits { 3, 1 })
+    assert.is_nil(s:index_digits { 2, 1 })
+    assert.is_nil(s:index_digits { 4, 1 })
+  end)
+
+  it("draws without repeating, the same for the same seed", function()
+    local s = space.new { params = { A = { 1, 2, 3, 4, 5 }, B = { 1, 2, 3 } }, where = "A != B" }
+    local all = s:sample(100, 7)
+    assert.equal(s.count, #all)
+    table.sort(all)
+    for i = 1, s.count do
+      assert.equal(i, all[i])
+    end
+    assert.same(s:sample(5, 3), s:sample(5, 3))
+    assert.not_same(s:sample(12, 3), s:sample(12, 4))
+  end)
+
+  it("knows neighbours of three kinds", function()
+    local s = space.new { params = { A = { 1, 2, 3 }, B = { 1, 2, 3 } }, where = "A + B != 4" }
+    local function configs(...)
+      local list = {}
+      for i, position in ipairs(s:neighbours(...)) do
+        local c = s:nth(position)
+        list[i] = c.A * 10 + c.B
+      end
+      return list
+    end
+    assert.same({ 11, 23 }, configs({ A = 2, B = 1 }))
+    assert.same({ 11, 23 }, configs(s:index { A = 2, B = 1 }, "hamming"))
+    assert.same({ 11, 12, 32 }, configs({ A = 2, B = 1 }, "adjacent"))
+    assert.same({ 11 }, configs({ A = 2, B = 1 }, "strictly-adjacent"))
   end)
 end)

@@ -430,11 +430,110 @@ local function check_options(options)
   end
 end
 
-local LATER = { "sample", "neighbours" }
-for _, name in ipairs(LATER) do
-  Space[name] = function()
-    errors.raise("argument", "space:%s is not available in this version", name)
+--- The digits of a configuration: where each of its values stands.
+-- @tparam integer i 1 to `count`
+-- @treturn {integer,...} a new list, by position in `params`: 1 to the number of the parameter's values
+-- @raise as `nth`
+function Space:digits(i)
+  local config, digits = self:nth(i), {}
+  for k, axis in ipairs(self._axes) do
+    digits[k] = axis.position[config[axis.name]]
   end
+  return digits
+end
+
+--- Where the configuration with these digits stands.
+-- @tparam {integer,...} digits as `digits` gives them
+-- @treturn ?integer 1 to `count`; nil when it is not in the space
+function Space:index_digits(digits)
+  local config = {}
+  for k, axis in ipairs(self._axes) do
+    config[axis.name] = axis.values[digits[k]]
+    if config[axis.name] == nil then
+      return nil
+    end
+  end
+  return self:index(config)
+end
+
+--- Draws configurations: each set of n has the same chance.
+-- @tparam integer n how many, none twice; more than `count` gives all
+-- @tparam[opt=0] integer seed the same seed draws the same
+-- @treturn {integer,...} positions in random order
+function Space:sample(n, seed)
+  local count, state = self.count, seed or 0
+  local function below(limit)
+    state = state + 0x9E3779B97F4A7C15
+    local z = state
+    z = (z ~ (z >> 30)) * 0xBF58476D1CE4E5B9
+    z = (z ~ (z >> 27)) * 0x94D049BB133111EB
+    return math.abs((z ~ (z >> 31)) >> 1) % limit
+  end
+  local moved, list = {}, {}
+  for k = 0, math.min(n, count) - 1 do -- Fisher and Yates, over a list that is never written down
+    local j = k + below(count - k)
+    list[k + 1], moved[j] = (moved[j] or j) + 1, moved[k] or k
+  end
+  return list
+end
+
+--- The neighbours of a configuration that are in the space.
+-- @param of its position, or the configuration itself, which need not be in the space
+-- @tparam[opt="hamming"] string kind "hamming": one parameter differs; "adjacent": every parameter differs by one value
+--   at most; "strictly-adjacent": one parameter differs, by one value
+-- @treturn {integer,...} positions, ascending, without its own
+function Space:neighbours(of, kind)
+  local digits
+  if type(of) == "table" then
+    digits = {}
+    for k, axis in ipairs(self._axes) do
+      digits[k] = axis.position[of[axis.name]]
+    end
+  else
+    digits = self:digits(of)
+  end
+  local list = {}
+  local function add()
+    local i = self:index_digits(digits)
+    if i then
+      list[#list + 1] = i
+    end
+  end
+  kind = kind or "hamming"
+  if kind == "adjacent" then
+    local own = self:index_digits(digits)
+    local function vary(k)
+      if k > #digits then
+        return add()
+      end
+      local d = digits[k]
+      for other = math.max(1, d - 1), math.min(#self._axes[k].values, d + 1) do
+        digits[k] = other
+        vary(k + 1)
+      end
+      digits[k] = d
+    end
+    vary(1)
+    for i = #list, 1, -1 do
+      if list[i] == own then
+        table.remove(list, i)
+      end
+    end
+  else
+    for k, axis in ipairs(self._axes) do
+      local d = digits[k]
+      for other = 1, #axis.values do
+        local far = kind == "strictly-adjacent" and math.abs(other - d) > 1
+        if other ~= d and not far then
+          digits[k] = other
+          add()
+        end
+      end
+      digits[k] = d
+    end
+  end
+  table.sort(list)
+  return list
 end
 
 --- Makes a space.
@@ -442,14 +541,16 @@ end
 --   `params`: lists of values by name, or a list of { name, values } pairs; values are numbers, strings or booleans,
 --   none twice. `where`: an expression (see luhip.tune.expr), a function of the configuration, or a list of both;
 --   a configuration is valid when all hold. A zero divisor counts as not satisfied.
--- @treturn Space with `names` (in order), `product` (configurations before constraints), `count` (after), and `#space`
+-- @treturn Space with `names` (in order), `params` ({name=, values=}, in order; not to be changed), `product` (configurations before constraints), `count` (after), and `#space`
 -- @raise kinds "argument" and "type", naming the parameter or the constraint
 function space.new(options)
   check_options(options)
   local axes, depth, product = make_axes(options.params)
   local self = { _axes = axes, _depth = depth, product = product, names = {}, _at = {} }
+  self.params = {}
   for i, axis in ipairs(axes) do
     self.names[i], self._at[i] = axis.name, {}
+    self.params[i] = { name = axis.name, values = axis.values }
   end
   self._constraints = make_constraints(options.where, self.names, depth)
   for i, constraint in ipairs(self._constraints) do
