@@ -329,7 +329,7 @@ support.each_device(function(id)
         "'k'",
         "overloaded"
       )
-      compile_error("__global__ int k(int *x) { return 1; }", nil, "kernel.hip:1:", id:find "^cuda" and "void" or "'k'")
+      compile_error("__global__ int k(int *x) { return 1; }", nil, "kernel.hip:1:", "'k'", "must return void")
       compile_error("\n__global__ void k(int &x) {}", nil, "kernel.hip:2:", "'k'", "references")
     end)
 
@@ -337,7 +337,8 @@ support.each_device(function(id)
       for _, head in ipairs { "k(int *x, ...)", "k(int *x...)", "k(...)", "k(int *x, ...) noexcept" } do
         local e = compile_error("__global__ void " .. head .. " {}", nil, "'k'", "a variable number of arguments")
         assert.is_nil(e.message:find("must return void", 1, true))
-        assert.equal(1, #e.diagnostics)
+        local refused = id:find "^cuda" and head:find "noexcept" and 1 or 0 -- by NVRTC, as well
+        assert.equal(1 + refused, #e.diagnostics)
       end
     end)
 
@@ -355,7 +356,12 @@ support.each_device(function(id)
           assert.is_nil(shown:find(inner), shown)
         end
         assert.truthy(shown:find("\nkernel.hip:", 1, true), shown)
-        assert.truthy(e.log:find("luhip-prelude", 1, true), e.log)
+        -- NVRTC does not say where a macro's text is from, but ends with how many errors it found.
+        assert.truthy(
+          e.log:find(id:find "^cuda" and " detected in the compilation of " or "luhip-prelude", 1, true),
+          e.log
+        )
+        assert.is_nil(shown:find(" detected in the compilation of ", 1, true), shown)
       end
     end)
 
@@ -366,7 +372,7 @@ support.each_device(function(id)
           own(p, 1); }
       ]])
       local _, hints = shown:gsub("note: candidate", "")
-      assert.equal(2, hints, shown)
+      assert.equal(id:find "^cuda" and 1 or 2, hints, shown) -- NVRTC has none for a function of one declaration
       assert.truthy(shown:find("own(p, 1); }\n", 1, true), shown)
       assert.is_nil(shown:find("expanded from", 1, true), shown)
       assert.is_nil(shown:find("LUHIP_", 1, true), shown)

@@ -92,6 +92,7 @@ bool cuda_includes(const struct hip_compile_request *request, char ***files) {
     scan(&search, search.files[i], content.data);
     free(content.data);
   }
+  if (!search.files) search.files = calloc(1, sizeof *search.files);
   *files = search.files;
-  return !search.failed;
+  return search.files && !search.failed;
 }

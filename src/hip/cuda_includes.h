@@ -8,7 +8,7 @@
 
 #include "hip/api.h"
 
-/* A NULL-terminated list of paths in *files (NULL when there are none), each and the list free()d by the caller. False
+/* A NULL-terminated list of paths in *files, empty when there are none, each and the list free()d by the caller. False
    when memory ran out. */
 bool cuda_includes(const struct hip_compile_request *request, char ***files);
 

@@ -1,10 +1,12 @@
 /*
  * cuda_log.c - NVRTC's log (cuda_log.h). A diagnostic is a line "file(line): severity: text", then the source line,
- * indented by two, a caret under its column, and an empty line.
+ * indented by two, a caret under its column, and an empty line. Functions that do not fit a call follow its error, each a
+ * line "Note #3322-D: text" without a place.
  */
 #include "hip/cuda_log.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 static const char *line_end(const char *line) {
@@ -39,6 +41,23 @@ static long column_below(const char *line) {
   return 0;
 }
 
+/* An #error of the user's is as little a failure of the compiler as clang's. */
+static const char *without_catastrophe(const char *words) {
+  static const char severity[] = "catastrophic ", directive[] = "error: #error directive";
+  bool raised = strncmp(words, severity, sizeof severity - 1) == 0 &&
+                strncmp(words + sizeof severity - 1, directive, sizeof directive - 1) == 0;
+  return raised ? words + sizeof severity - 1 : words;
+}
+
+/* What follows "Note #12-D: ", or NULL. */
+static const char *note_text(const char *line) {
+  static const char note[] = "Note #";
+  if (strncmp(line, note, sizeof note - 1) != 0) return NULL;
+  const char *end = line + sizeof note - 1 + strspn(line + sizeof note - 1, "0123456789");
+  if (strncmp(end, "-D", 2) == 0) end += 2;
+  return strncmp(end, ": ", 2) == 0 ? end + 2 : NULL;
+}
+
 static void add_words(struct text *out, const char *from, const char *to) {
   for (; from < to; from++) text_append(out, *from == '"' ? "'" : from, 1);
 }
@@ -46,7 +65,7 @@ static void add_words(struct text *out, const char *from, const char *to) {
 void cuda_log_rewrite(const char *log, struct text *out) {
   static const char names[] = "__nv_name_map(";
   for (const char *line = log; *line;) {
-    const char *end = line_end(line), *next = next_line(line), *at = place(line, end);
+    const char *end = line_end(line), *next = next_line(line), *at = place(line, end), *note = note_text(line);
     if (at && strncmp(line, names, sizeof names - 1) == 0) {
       do line = next_line(line);
       while (*line && *line != '\n');
@@ -59,7 +78,12 @@ void cuda_log_rewrite(const char *log, struct text *out) {
       text_append(out, line, (size_t)(at - line));
       text_printf(out, ":%.*s", (int)digits, at + 1);
       if (column) text_printf(out, ":%ld", column);
-      add_words(out, at + 1 + digits + 1, end);
+      text_add(out, ": ");
+      add_words(out, without_catastrophe(at + 1 + digits + 3), end);
+      text_add(out, *end ? "\n" : "");
+    } else if (note) {
+      text_add(out, "note: candidate not viable: ");
+      add_words(out, note, end);
       text_add(out, *end ? "\n" : "");
     } else {
       text_append(out, line, (size_t)(next - line));

@@ -120,14 +120,27 @@ static bool add_line(struct diagnostics *diagnostics, const char *log, const cha
   return diagnostic->text && diagnostic->file;
 }
 
-/* The log's length without the last line of clang's, "2 errors generated.": it counts what is dropped too. */
+/* Whether [line, line + length) is a last line of a log, which counts what is dropped too: clang's "2 errors generated.",
+   NVRTC's "2 errors detected in the compilation of "a.hip".". */
+static bool is_count(const char *line, size_t length) {
+  static const char clang[] = " generated.";
+  const char *end = line + length;
+  return (length >= sizeof clang && memcmp(end - (sizeof clang - 1), clang, sizeof clang - 1) == 0) ||
+         find(line, end, " detected in the compilation of ") || find(line, end, "Compilation terminated.") == line;
+}
+
+/* The log's length without such lines at its end, and without empty ones before those. */
 static size_t told_length(const char *log) {
-  static const char last[] = " generated.\n";
-  size_t length = strlen(log);
-  if (length < sizeof last - 1 || strcmp(log + length - (sizeof last - 1), last) != 0) return length;
-  length--;
-  while (length && log[length - 1] != '\n') length--;
-  return length;
+  size_t length = strlen(log), told = length;
+  while (length && log[length - 1] == '\n') {
+    size_t begin = length - 1;
+    while (begin && log[begin - 1] != '\n') begin--;
+    bool counts = is_count(log + begin, length - 1 - begin);
+    if (!counts && length - 1 > begin) break;
+    length = begin;
+    if (counts) told = length;
+  }
+  return told;
 }
 
 bool diagnostics_parse(const char *log, struct diagnostics *diagnostics) {
@@ -264,12 +277,30 @@ static void translate(struct diagnostic *diagnostic, const struct setup *setup, 
   if (diagnostic->severity == ERROR) add_search_path(diagnostic, setup);
 }
 
-/* In our own text, or in the headers of a device: nothing that the user wrote or can change. */
+/* In our own text, or in the headers of a device: nothing that the user wrote or can change. So is a note that tells no
+   place. */
 static bool is_internal(const struct diagnostic *d, const struct source *source) {
   static const char *const parts[] = {SOURCE_PRELUDE, "luhip_", "<scratch space>", "/amd_detail/", "/__clang_"};
   if (strcmp(d->file, source->program) == 0) return false;
+  if (!*d->file) return d->severity == NOTE;
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
     if (strstr(d->file, parts[i])) return true;
+  return false;
+}
+
+/* What NVRTC says itself of a kernel's head, and the marker at the kernel's end again, with the kernel's name. */
+static bool is_said_by_marker(const struct diagnostics *all, const struct diagnostic *d) {
+  static const char *const pairs[][2] = {
+      {"a __global__ function cannot have ellipsis", "a kernel cannot take a variable number of arguments"},
+      {"__global__ function must have void return type", "a kernel must return void"},
+      {"a __global__ function must have a void return type", "a kernel must return void"}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    if (d->name || !strstr(d->text, pairs[i][0])) continue;
+    for (size_t j = 0; j < all->n; j++) {
+      const struct diagnostic *other = &all->list[j];
+      if (other->name < 0 && other->line >= d->line && strstr(other->text, pairs[i][1])) return true;
+    }
+  }
   return false;
 }
 
@@ -278,6 +309,7 @@ static bool is_internal(const struct diagnostic *d, const struct source *source)
    is to be called, and the compilers' remarks about having said enough. */
 static void drop_noise(struct diagnostics *all, const struct source *source) {
   size_t kept = 0;
+  for (size_t i = 0; i < all->n; i++) all->list[i].again = is_said_by_marker(all, &all->list[i]);
   bool told = false, quiet = false, hinted = false;
   for (size_t i = 0; i < all->n; i++) {
     struct diagnostic *d = &all->list[i];
@@ -287,7 +319,7 @@ static void drop_noise(struct diagnostics *all, const struct source *source) {
       noise = quiet || d->name || (ours && !hint) || strstr(d->text, "LUHIP_");
       hinted |= hint;
     } else {
-      noise = d->severity == ERROR ? ours && told : ours || d->name || strstr(d->text, "LUHIP_");
+      noise = d->severity == ERROR ? (ours && told) || d->again : ours || d->name || strstr(d->text, "LUHIP_");
       noise |= !*d->file && (strstr(d->text, "too many errors") || strstr(d->text, "Error limit reached"));
       quiet = noise || d->name;
       hinted = false;

@@ -15,6 +15,7 @@ struct diagnostic {
   int severity;      /* 0 error, 1 warning, 2 note */
   bool fatal;        /* the compiler's own word, as for an #include that is not found */
   bool alone;        /* shown without the lines that the compiler quotes below it */
+  bool again;        /* said by a marker too, in our words */
   size_t begin, end; /* its part of the log: what leads to it, the line, what is quoted */
   char *text;
 };
