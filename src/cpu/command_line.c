@@ -17,7 +17,6 @@
 static const char *const common[] = {
     "-std=c++17",
     "-O3",
-    "-march=native",
     "-fPIC",
     "-fvisibility=hidden",
     "-fno-exceptions",
@@ -76,6 +75,7 @@ static void add_all(struct command_line *line, const char *const *items, size_t 
 
 void cpu_line_begin(struct command_line *line, const struct toolchain *toolchain, unsigned warp) {
   cpu_line_add(line, toolchain->compiler);
+  cpu_line_add(line, toolchain->march);
   add_all(line, common, sizeof common / sizeof common[0]);
   if (toolchain->is_clang)
     add_all(line, clang_only, sizeof clang_only / sizeof clang_only[0]);

@@ -9,16 +9,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "base/valgrind.h"
 #include "cpu/fiber.h"
-
-#if defined(__has_include)
-#if __has_include(<valgrind/valgrind.h>)
-#include <valgrind/valgrind.h>
-#endif
-#endif
-#ifndef VALGRIND_STACK_REGISTER
-#define VALGRIND_STACK_REGISTER(begin, end) ((void)0)
-#endif
 
 enum { STRIDE = FIBER_STACK_BYTES + FIBER_GUARD_BYTES, RANGE = FIBER_STACKS * STRIDE };
 /* Workers with guards: each takes two mappings a stack, of the 65530 that Linux allows. */
@@ -42,7 +34,7 @@ FIBER_CODE static uint32_t make_stack(struct worker *worker) {
   if (stack == FIBER_STACKS) return FIBER_STACKS;
   char *low = worker->stacks + (size_t)stack * STRIDE + FIBER_GUARD_BYTES;
   if (worker->stacks_guarded && mprotect(low, FIBER_STACK_BYTES, PROT_READ | PROT_WRITE) != 0) return FIBER_STACKS;
-  (void)VALGRIND_STACK_REGISTER(low, low + FIBER_STACK_BYTES);
+  valgrind_register_stack(low, low + FIBER_STACK_BYTES);
   worker->stacks_made++;
   return stack;
 }

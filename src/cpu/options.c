@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cpu/arch.h"
+
 enum shape {
   SHAPE_EXACT,  /* this option */
   SHAPE_PREFIX, /* what begins so */
@@ -126,6 +128,7 @@ bool cpu_options_allowed(const char *const *options, size_t count, char *why, si
       snprintf(why, len, "compiler option '%s' needs a value", option.text);
       return false;
     }
+    if (!cpu_arch_allows(option.text, why, len)) return false;
     i += option.arguments;
   }
   return true;

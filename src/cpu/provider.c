@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cpu/arch.h"
 #include "cpu/arena.h"
 #include "cpu/compile.h"
 #include "cpu/device.h"
@@ -461,7 +462,9 @@ static struct {
 
 static void load_once(void) {
   cpu_toolchain_load_math();
+  char march[ARCH_OPTION];
   if (cpu_limits_threads(loaded.reason, sizeof loaded.reason) < 0) return;
+  if (!cpu_arch_option(march, loaded.reason, sizeof loaded.reason)) return;
   if (!cpu_arena_start(loaded.reason, sizeof loaded.reason)) return;
   pthread_atfork(fork_prepare, fork_parent, fork_child);
   loaded.api = &api;

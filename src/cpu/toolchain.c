@@ -194,6 +194,7 @@ static void add_file(struct hash *hash, const char *path) {
 bool cpu_toolchain_find(struct toolchain *toolchain, char *reason, size_t len) {
   struct hash hash;
   *toolchain = (struct toolchain){.compiler = ""};
+  if (!cpu_arch_option(toolchain->march, reason, len)) return false;
   if (!find_compiler(toolchain, reason, len) || !find_linker(toolchain, reason, len)) return false;
   find_libraries(toolchain);
   hash_start(&hash);
