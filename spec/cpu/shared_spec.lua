@@ -1,6 +1,7 @@
 -- Shared memory, static and dynamic, and the variables of a module.
 
 local support = require "spec.support"
+local testing = require("luhip.core").testing
 
 support.each_device(function(id)
   it("each block has shared memory of its own", function()
@@ -132,5 +133,62 @@ support.each_device(function(id)
     program:global("_ZN12_GLOBAL__N_15tableE"):view("i32"):write { 0, 7, 0 }
     program:kernel("k"):launch({ grid = 1, block = 1 }, out)
     assert.equal(1267, out:read()[1])
+  end)
+
+  it("a __shared__ variable with an initial value is an error that says so", function()
+    local dev = support.open(id)
+    support.assert_error_kind("compile", function()
+      dev:kernel [[
+        extern "C" __global__ void k(int *out) {
+          __shared__ int count = 5;
+          out[threadIdx.x] = count++;
+        }
+      ]]
+    end, "initial")
+  end)
+
+  it("modules that come and go in other threads leave the numbers of a running kernel alone", function()
+    if not testing then
+      return
+    end
+    local dev = support.open(id)
+    local kernel = dev:kernel [[
+      extern "C" __global__ void k(float a, const float *x, float *y, int n) {
+        __shared__ float part[64];
+        for (int i = 0; i < n; i++) {
+          part[threadIdx.x] = a * x[threadIdx.x];
+          __syncthreads();
+          y[threadIdx.x] += part[63 - threadIdx.x] - part[threadIdx.x];
+          __syncthreads();
+        }
+        y[threadIdx.x] += a * x[threadIdx.x];
+      }
+    ]]
+    local x = dev:buffer("f32", 64, function(i)
+      return i
+    end)
+    local s, ys = dev:stream(), {}
+    for round = 1, 20 do
+      ys[round] = dev:buffer("f32", 64, 0)
+      kernel:launch({ grid = 1, block = 64, stream = s }, 2.0, x, ys[round], 200)
+    end
+    local loading = [[
+      local dev = require("luhip.core").open(...)
+      for i = 1, 20 do
+        local k = dev:kernel("extern \"C\" __global__ void k(int *p) { __shared__ int s[8]; s[threadIdx.x] = 1; *p = s[0]; }")
+        k:launch({ grid = 1, block = 1 }, dev:buffer("i32", 1, 0))
+        dev:sync()
+        k = nil
+        collectgarbage()
+      end
+    ]]
+    for _, r in ipairs(testing.threads(loading, 2, id)) do
+      assert.is_true(r.ok, r.message)
+    end
+    for _, y in ipairs(ys) do
+      for i, value in ipairs(y:totable()) do
+        assert.equal(200 * (2.0 * (65 - i) - 2.0 * i) + 2.0 * i, value)
+      end
+    end
   end)
 end, { warp64 = true })

@@ -9,14 +9,15 @@
  *                       Beside it, where the kernel has __launch_bounds__, `luhip_kb_<i>`: unsigned, the threads of a
  *                       block at most, 0 for no bound.
  *   runtime -> module   the pointer variable `luhip_cpu_rt` is set to the runtime's entry table right
- *                       after the module is loaded, before any kernel runs.
+ *                       after the module is loaded, before any kernel runs; `luhip_cpu_rt_local` to where, counted
+ *                       from the thread pointer, a worker notes the address of its thread-local block.
  *
  * Both are plain symbols of the module's .symtab and .dynsym.
  */
 #ifndef LUHIP_CPU_ABI_H
 #define LUHIP_CPU_ABI_H
 
-#define LUHIP_CPU_ABI 4
+#define LUHIP_CPU_ABI 5
 
 enum { LUHIP_CPU_MAX_THREADS = 1024 };
 
@@ -81,8 +82,6 @@ struct luhip_cpu_kernel {
   void (*run)(struct luhip_cpu_block *block, const void *args, unsigned start);
   /* The same, slower, with block->thread right at every moment: for checked mode, and to find who faulted. */
   void (*trace)(struct luhip_cpu_block *block, const void *args, unsigned start);
-  /* Makes the calling thread's copy of the module's thread-local storage exist, so that no kernel allocates. */
-  void (*touch)(void);
 };
 
 /* What a lane asks of a warp operation: the number of the lane whose value it wants, or the mask of lanes whose

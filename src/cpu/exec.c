@@ -152,6 +152,31 @@ static void take_fault(struct worker *worker, enum fiber_request request) {
   abandon_fibers(worker);
 }
 
+/* ---- thread-local variables
+   --------------------------------------------------------------------------------------------------- */
+
+/* In static TLS: at the same place about every thread's pointer. */
+static __thread __attribute__((tls_model("initial-exec"))) char *local;
+
+long cpu_exec_local_offset(void) {
+  return (long)((intptr_t)&local - (intptr_t)__builtin_thread_pointer());
+}
+
+/* Shared memory begins with anything, and the rest is set before it is read, so the block is any module's. */
+static bool prepare_local(struct worker *worker, size_t bytes) {
+  if (bytes > worker->local_bytes) {
+    size_t rounded = (bytes + CPU_LOCAL_ALIGN - 1) & ~(size_t)(CPU_LOCAL_ALIGN - 1);
+    char *larger = aligned_alloc(CPU_LOCAL_ALIGN, rounded);
+    if (!larger) return false;
+    memset(larger, 0, rounded);
+    free(worker->local);
+    worker->local = larger;
+    worker->local_bytes = rounded;
+  }
+  local = worker->local;
+  return true;
+}
+
 /* ---- a worker's share
    --------------------------------------------------------------------------------------------------------- */
 
@@ -175,8 +200,8 @@ static void set_up(struct worker *worker, struct fiber_launch *launch) {
 }
 
 void cpu_exec_run_blocks(struct worker *worker, struct fiber_launch *launch) {
+  if (!prepare_local(worker, launch->ask->local)) return; /* the launching thread, which has its own, runs the blocks */
   set_up(worker, launch);
-  launch->ask->kernel->touch();
   if (!cpu_fiber_next_block(worker)) return;
   enum fiber_request request = start_carrier(worker, 0);
   while (request == FIBER_PRINT) {
@@ -204,7 +229,7 @@ static uint64_t chunk_of(uint64_t blocks) {
 
 static void no_memory(const struct cpu_launch *ask, struct hip_fault *fault) {
   const struct fiber_fault raw = {
-      .kind = HIP_FAULT_TRAP, .thread = -1, .is_write = -1, .phrase = "no memory for stacks"};
+      .kind = HIP_FAULT_TRAP, .thread = -1, .is_write = -1, .phrase = "no memory for stacks and shared memory"};
   fill_fault(fault, ask, &raw, (const unsigned[3]){0, 0, 0});
 }
 
@@ -225,7 +250,8 @@ void cpu_exec_leave(const sigset_t *mask) {
 
 int cpu_exec_run_entered(const struct cpu_launch *ask, struct hip_fault *fault) {
   struct worker *worker = cpu_pool_begin();
-  if (!worker) {
+  if (!worker || !prepare_local(worker, ask->local)) {
+    if (worker) cpu_pool_end();
     no_memory(ask, fault);
     return 1;
   }

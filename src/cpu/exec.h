@@ -14,6 +14,7 @@ struct cpu_launch {
   const char *name; /* for faults and messages */
   uint32_t grid[3], block[3];
   uint32_t shared;  /* dynamic shared memory, bytes */
+  size_t local;     /* bytes of the module's thread-local block: shared memory, and what the device headers keep */
   const void *args; /* packed as kernel->params says; must stay valid until return */
   uint64_t tag;
   unsigned warp;       /* 32 or 64: what the module was compiled for */
@@ -36,6 +37,9 @@ void cpu_exec_leave(const sigset_t *mask);
 
 /* The runtime's entry table for modules (`luhip_cpu_rt` is set to it at load). */
 extern const struct luhip_cpu_rt *const cpu_exec_runtime;
+/* What `luhip_cpu_rt_local` is set to. The same for every thread. */
+long cpu_exec_local_offset(void);
+enum { CPU_LOCAL_ALIGN = 4096 }; /* what a module's thread-local block may be aligned to */
 
 /* Where device printf goes; NULL: stdout. Thread-safe. The writer is called by one thread at a time, on a thread of the
    device, once for each printf with its whole text, and may not launch. */

@@ -67,6 +67,8 @@ struct worker {
   struct fiber_launch *launch;
   void (*run)(struct luhip_cpu_block *, const void *, unsigned);
   const void *args;
+  char *local; /* thread-local variables of the module that runs; shared memory is among them */
+  size_t local_bytes;
   uint64_t next_block, end_block;
   uint32_t start; /* thread at which the carrier's present call of run began */
   bool tracing;   /* `run` is the kernel's trace: block.thread counts */

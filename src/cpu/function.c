@@ -111,6 +111,7 @@ static hip_error_t make_launch(hip_function_t function, const struct launch_geom
   *launch = (struct cpu_launch){.kernel = function->kernel,
                                 .name = function->name,
                                 .shared = geometry->shared,
+                                .local = function->local,
                                 .args = command->payload,
                                 .tag = cpu_device_tag(),
                                 .warp = cpu_device_warp(function->device),

@@ -14,6 +14,7 @@ struct hip_function_impl {
   char name[96];        /* for people: without parameters and template arguments */
   unsigned max_threads; /* of a block: __launch_bounds__ or the device's */
   size_t shared;        /* bytes of shared variables that it declares or may reach */
+  size_t local;         /* bytes of the module's thread-local block */
 };
 
 /* Sums up the shared variables of a module's kernels: each kernel's own, and for all of them those that belong to

@@ -143,9 +143,9 @@ static hip_error_t run_linker(const struct cpu_link *link, bool stub, struct tex
 
 /* ---- what the module may not have -------------------------------------------------------------------------------- */
 
-/* What compilers call by themselves, and the loader's. */
+/* What compilers call by themselves. */
 static bool is_allowed(const char *name) {
-  static const char *const allowed[] = {"memcpy", "memmove", "memset", "memcmp", "bcmp", "strlen", "__tls_get_addr"};
+  static const char *const allowed[] = {"memcpy", "memmove", "memset", "memcmp", "bcmp", "strlen"};
   for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++)
     if (strcmp(name, allowed[i]) == 0) return true;
   return cpu_toolchain_is_math(name);
@@ -190,6 +190,13 @@ static bool has_initialisers(const struct cpu_image *image) {
   return false;
 }
 
+/* No thread-local variable has a first value: __shared__ cannot have one, and the block is any module's (exec.c). */
+static bool has_initial_locals(const struct cpu_image *image) {
+  for (size_t i = 0; i < image->nsegments; i++)
+    if (image->segments[i].p_type == PT_TLS && image->segments[i].p_filesz) return true;
+  return false;
+}
+
 static hip_error_t check_module(const struct cpu_link *link, const struct cpu_image *image, struct text *log) {
   struct undefined undefined = {.count = 0};
   cpu_image_each_undefined(image, note_undefined, &undefined);
@@ -200,6 +207,11 @@ static hip_error_t check_module(const struct cpu_link *link, const struct cpu_im
   }
   if (has_initialisers(image)) {
     text_printf(log, "%s: error: a global variable needs code to be initialised; device globals take constants only\n",
+                link->name);
+    return hip_ErrorInvalidSource;
+  }
+  if (has_initial_locals(image)) {
+    text_printf(log, "%s: error: a __shared__ or thread_local variable has an initial value; they cannot have one\n",
                 link->name);
     return hip_ErrorInvalidSource;
   }

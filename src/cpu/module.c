@@ -149,6 +149,12 @@ static unsigned most_threads(hip_module_t module, const Elf64_Sym *descriptor) {
   return bound && bound < CPU_MAX_THREADS ? bound : CPU_MAX_THREADS;
 }
 
+static const Elf64_Phdr *local_segment(const struct cpu_image *image) {
+  for (size_t i = 0; i < image->nsegments; i++)
+    if (image->segments[i].p_type == PT_TLS) return &image->segments[i];
+  return NULL;
+}
+
 static hip_error_t add_function(hip_module_t module, const Elf64_Sym *symbol) {
   struct hip_function_impl *function = &module->functions[module->nfunctions];
   const struct luhip_cpu_kernel *kernel = (const void *)(module->base + symbol->st_value);
@@ -156,6 +162,8 @@ static hip_error_t add_function(hip_module_t module, const Elf64_Sym *symbol) {
   function->device = module->device;
   function->kernel = kernel;
   function->max_threads = most_threads(module, symbol);
+  const Elf64_Phdr *local = local_segment(&module->image);
+  function->local = local ? local->p_memsz : 0;
   function->lowered = function_name(&module->image, (uintptr_t)kernel->function - module->base);
   if (!cpu_image_plain_name(function->lowered, function->name, sizeof function->name))
     snprintf(function->name, sizeof function->name, "%s", function->lowered);
@@ -176,36 +184,35 @@ static hip_error_t find_functions(hip_module_t module) {
   return rc;
 }
 
-static hip_error_t connect_runtime(hip_module_t module) {
-  const Elf64_Sym *symbol = cpu_image_find(&module->image, "luhip_cpu_rt");
-  if (!symbol) return hip_Success; /* nothing in it needs the runtime */
-  if (symbol->st_size != sizeof(void *) || !(cpu_image_flags(&module->image, symbol->st_value, symbol->st_size) & PF_W))
+/* Sets a variable of the module's; one that it does not have it does not need. */
+static hip_error_t connect(hip_module_t module, const char *name, const void *value, size_t bytes) {
+  const Elf64_Sym *symbol = cpu_image_find(&module->image, name);
+  if (!symbol) return hip_Success;
+  if (symbol->st_size != bytes || !(cpu_image_flags(&module->image, symbol->st_value, bytes) & PF_W))
     return hip_ErrorNoBinaryForGpu;
   /* A module may come to lie where another one did until just now; the lock orders the two for who looks for races. */
   pthread_mutex_lock(&list.lock);
-  *(const struct luhip_cpu_rt **)(module->base + symbol->st_value) = cpu_exec_runtime;
+  memcpy((void *)(module->base + symbol->st_value), value, bytes);
   pthread_mutex_unlock(&list.lock);
   return hip_Success;
 }
 
+static hip_error_t connect_runtime(hip_module_t module) {
+  long offset = cpu_exec_local_offset();
+  const Elf64_Phdr *local = local_segment(&module->image);
+  if (local && (local->p_filesz || local->p_align > CPU_LOCAL_ALIGN)) return hip_ErrorNoBinaryForGpu;
+  hip_error_t rc = connect(module, "luhip_cpu_rt", &cpu_exec_runtime, sizeof cpu_exec_runtime);
+  return rc ? rc : connect(module, "luhip_cpu_rt_local", &offset, sizeof offset);
+}
+
 /* Tells the module where its thread-local block lies about its anchor: atomics on shared memory are not real ones
    (luhip_atomics.h). A module without atomics has no such symbols. */
-static void connect_shared(hip_module_t module) {
-  const struct cpu_image *image = &module->image;
-  const Elf64_Sym *range = cpu_image_find(image, "luhip_cpu_rt_tls");
-  const Elf64_Sym *anchor = cpu_image_find(image, "luhip_tls_anchor");
-  size_t words[2];
-  if (!range || !anchor || ELF64_ST_TYPE(anchor->st_info) != STT_TLS || range->st_size != sizeof words ||
-      !(cpu_image_flags(image, range->st_value, range->st_size) & PF_W))
-    return;
-  for (size_t i = 0; i < image->nsegments; i++)
-    if (image->segments[i].p_type == PT_TLS) {
-      words[0] = anchor->st_value;
-      words[1] = image->segments[i].p_memsz;
-      pthread_mutex_lock(&list.lock);
-      memcpy((void *)(module->base + range->st_value), words, sizeof words);
-      pthread_mutex_unlock(&list.lock);
-    }
+static hip_error_t connect_shared(hip_module_t module) {
+  const Elf64_Sym *anchor = cpu_image_find(&module->image, "luhip_tls_anchor");
+  const Elf64_Phdr *local = local_segment(&module->image);
+  if (!anchor || !local || ELF64_ST_TYPE(anchor->st_info) != STT_TLS) return hip_Success;
+  const size_t words[2] = {anchor->st_value, local->p_memsz};
+  return connect(module, "luhip_cpu_rt_tls", words, sizeof words);
 }
 
 static void discard(hip_module_t module) {
@@ -229,7 +236,7 @@ hip_error_t cpu_module_load(hip_module_t *out, const void *image, int device) {
   if (!rc) rc = load(module, fd);
   close(fd);
   if (!rc) rc = connect_runtime(module);
-  if (!rc) connect_shared(module);
+  if (!rc) rc = connect_shared(module);
   if (!rc) rc = find_functions(module);
   if (rc) {
     discard(module);

@@ -94,6 +94,29 @@ extern "C" {
 __attribute__((used, visibility("protected"))) const struct luhip_cpu_rt *luhip_cpu_rt;
 }
 
+/* Where thread-local variables are. The compiler takes this function to change no more registers than SysV's calling
+   convention lets it, less the upper sixteen of AVX-512, which it keeps values in across the call; the loader's own
+   may be in the middle of giving or freeing memory when another thread loads a module, and those who copy and clear
+   memory use them. This one changes nothing but its result. Besides, the block is the worker's: one for all modules,
+   and there before a kernel starts. */
+#if defined(__x86_64__)
+extern "C" {
+__attribute__((used, visibility("protected"))) long luhip_cpu_rt_local;
+}
+__asm__(".pushsection .text\n\t"
+        ".globl __tls_get_addr\n\t"
+        ".hidden __tls_get_addr\n\t"
+        ".type __tls_get_addr, @function\n"
+        "__tls_get_addr:\n\t"
+        "movq luhip_cpu_rt_local@GOTPCREL(%rip), %rax\n\t"
+        "movq (%rax), %rax\n\t"
+        "movq %fs:(%rax), %rax\n\t"
+        "addq 8(%rdi), %rax\n\t"
+        "ret\n\t"
+        ".size __tls_get_addr, . - __tls_get_addr\n\t"
+        ".popsection");
+#endif
+
 /* Barriers and warp operations in their usual case: nothing irregular in the block, and the next thread of the ring, or
    the next lane, has a stack and can run. Then its stack is gone on with at once; everything else is the runtime's.
 
@@ -545,11 +568,6 @@ template <class... A, void (*kernel)(A...)> struct luhip_wrapper<kernel> {
   }
 };
 
-static __thread char luhip_anchor;
-__attribute__((noinline, unused)) static void luhip_touch() {
-  __asm__ volatile("" ::"r"(&luhip_anchor) : "memory");
-}
-
 /* What the descriptor says, under names that no program's own macros have: LUHIP_EXPORT stands in its text. */
 template <auto kernel> struct luhip_described : luhip_wrapper<kernel> {
   using luhip_base = luhip_wrapper<kernel>;
@@ -569,8 +587,7 @@ template <auto kernel> struct luhip_described : luhip_wrapper<kernel> {
                                                luhip_described<(__VA_ARGS__)>::luhip_params,                           \
                                                (void (*)())(__VA_ARGS__),                                              \
                                                luhip_described<(__VA_ARGS__)>::luhip_run,                              \
-                                               luhip_described<(__VA_ARGS__)>::luhip_trace,                            \
-                                               luhip_touch};
+                                               luhip_described<(__VA_ARGS__)>::luhip_trace};
 
 /* __launch_bounds__ of kernel i, beside its descriptor; of a template, for all its instances. */
 template <class... A> constexpr unsigned luhip_first_bound(unsigned long long threads, A...) {
