@@ -438,7 +438,8 @@ typedef enum luhip_arg_tag {
   LUHIP_ARG_BUFFER, /* buffer */
   LUHIP_ARG_NULL,   /* a null pointer */
   LUHIP_ARG_BYTES,  /* bytes, size: a struct by value, exactly its size */
-  LUHIP_ARG_LIST,   /* list, size: numbers for a vector type (float4), or integers for a const T * table */
+  LUHIP_ARG_LIST,   /* list, size: numbers for a vector type (float4); or integers for a pointer to constant ones: they
+                       are copied to the device, once for all launches on a stream that are given the same */
   LUHIP_ARG_OTHER   /* text: names what was given; always an error that says so */
 } luhip_arg_tag;
 

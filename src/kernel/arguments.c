@@ -11,7 +11,8 @@
  *   structs    exactly their bytes
  *   pointers   a contiguous buffer of the pointee's dtype, or null. void, char and unsigned char take any dtype;
  *              float2 and double2 also c64 and c128; vectors and structs what divides into them, and structs no
- *              buffer of structs of another size; pointers i64 and u64 (addresses)
+ *              buffer of structs of another size; pointers i64 and u64 (addresses). A pointer to constant integers
+ *              also takes a table of them, which must all fit (H1)
  *
  * This is on the way of every launch: one switch per argument, and text is made only for errors.
  */
@@ -410,6 +411,43 @@ static luhip_status check_buffer(const struct place *place, const struct kernel_
   return LUHIP_OK;
 }
 
+/* ---- tables of integers ----------------------------------------------------------------------------------------- */
+
+static bool takes_table(const struct kernel_param *param) {
+  bool integer = param->code == SIGNATURE_CHAR || (param->code >= SIGNATURE_I8 && param->code <= SIGNATURE_U64);
+  return integer && param->lanes == 1 && param->constant && param->access == ACCESS_IN;
+}
+
+static luhip_status check_table(const struct place *place, const struct kernel_param *param, const luhip_arg *arg) {
+  if (!takes_table(param)) return refuse(place, LUHIP_E_TYPE, arg, NULL);
+  for (size_t i = 0; i < arg->size; i++) {
+    unsigned char word[8];
+    enum fit fit = put_scalar(param->code, &arg->list[i], word);
+    if (fit == FIT) continue;
+    char wanted[160], scalar[96];
+    say_scalar(param->code, scalar, sizeof scalar);
+    snprintf(wanted, sizeof wanted, "%s as element %zu", scalar, i + 1);
+    return refuse(place, fit == NO_RANGE ? LUHIP_E_RANGE : LUHIP_E_TYPE, &arg->list[i], wanted);
+  }
+  return LUHIP_OK;
+}
+
+void kernel_table_layout(const struct kernel_signature *signature, const struct kernel_use *use, luhip_layout *layout) {
+  const struct kernel_param *param = &signature->params[use->param];
+  *layout = (luhip_layout){.ndim = 1,
+                           .shape = {use->table->size},
+                           .strides = {1},
+                           .count = use->table->size,
+                           .bytes = use->table->size * param->element_bytes};
+  dtype_of(param->code, &layout->dtype);
+}
+
+void kernel_table_words(const struct kernel_signature *signature, const struct kernel_use *use, unsigned char *words) {
+  const struct kernel_param *param = &signature->params[use->param];
+  for (size_t i = 0; i < use->table->size; i++)
+    put_scalar(param->code, &use->table->list[i], words + i * param->element_bytes);
+}
+
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 /* The common case: a buffer of exactly the pointee's dtype. False: check_buffer decides. */
@@ -425,6 +463,7 @@ static __attribute__((noinline)) luhip_status pack_one(const struct place *place
   const struct kernel_param *param = &place->signature->params[place->index];
   if (param->access == ACCESS_VALUE) return pack_value(place, param, arg, to);
   if (arg->tag == LUHIP_ARG_BUFFER) return check_buffer(place, param, arg);
+  if (arg->tag == LUHIP_ARG_LIST) return check_table(place, param, arg);
   return arg->tag == LUHIP_ARG_NULL ? LUHIP_OK : refuse(place, LUHIP_E_TYPE, arg, NULL);
 }
 
@@ -447,8 +486,15 @@ luhip_status kernel_pack(const struct kernel_signature *signature, const luhip_a
       luhip_status status = pack_one(&place, arg, to);
       if (status != LUHIP_OK) return status;
     }
-    if (param->access != ACCESS_VALUE && arg->tag == LUHIP_ARG_BUFFER)
-      uses[used++] = (struct kernel_use){arg->buffer, i, param->offset, param->access};
+    if (param->access == ACCESS_VALUE) continue;
+    const struct kernel_use use = {.param = i, .offset = param->offset, .access = param->access};
+    if (arg->tag == LUHIP_ARG_BUFFER) {
+      uses[used] = use;
+      uses[used++].buffer = arg->buffer;
+    } else if (arg->tag == LUHIP_ARG_LIST && arg->size) {
+      uses[used] = use;
+      uses[used++].table = arg;
+    }
   }
   *nuses = used;
   return LUHIP_OK;

@@ -57,11 +57,14 @@ void kernel_image_release(struct kernel_image *image);
 /* name NULL: the only kernel. White space in template arguments does not matter. E_NOT_FOUND lists what exists. */
 luhip_status kernel_image_find(const struct kernel_image *image, const char *name, size_t *index, luhip_error **error);
 
-/* A buffer argument of one launch: where its address goes and how the kernel uses it. */
+/* A buffer argument of one launch: where its address goes and how the kernel uses it. A table of integers is one too:
+   whoever launches gives it memory. */
 struct kernel_use {
-  luhip_buffer *buffer;
-  unsigned param;  /* index */
-  unsigned offset; /* into the packed arguments */
+  luhip_buffer *buffer;    /* NULL: a table */
+  const luhip_arg *table;  /* of at least one integer, each of which fits */
+  struct allocation *made; /* of a table: where its integers are, once the server put them there; held */
+  unsigned param;          /* index */
+  unsigned offset;         /* into the packed arguments */
   enum access access;
 };
 
@@ -72,6 +75,9 @@ struct kernel_use {
    nothing on success. */
 luhip_status kernel_pack(const struct kernel_signature *signature, const luhip_arg *args, size_t nargs,
                          unsigned char *packed, struct kernel_use *uses, size_t *nuses, luhip_error **error);
+/* A table argument: the packed layout of its integers, and the integers themselves, into layout.bytes at `words`. */
+void kernel_table_layout(const struct kernel_signature *signature, const struct kernel_use *use, luhip_layout *layout);
+void kernel_table_words(const struct kernel_signature *signature, const struct kernel_use *use, unsigned char *words);
 /* "argument 3 ('x') of kernel 'axpy'": for errors that others raise about an argument. */
 void kernel_describe_param(const struct kernel_signature *signature, unsigned param, char *text, size_t len);
 

@@ -64,20 +64,24 @@ static void read_userdata(lua_State *L, int idx, luhip_arg *arg) {
   if (!arg->buffer) lb_raise(L, LUHIP_E_FREED, "a buffer that was never made");
 }
 
-/* A table: numbers for a vector or for a table of integers. Read raw. */
-static void read_table(lua_State *L, int idx, int position, struct arguments *arguments, luhip_arg *arg) {
+/* A table: numbers for a vector or for a table of integers. Read raw; what is no number is the library's to refuse. */
+static void read_table(lua_State *L, int idx, struct arguments *arguments, luhip_arg *arg) {
   size_t n = (size_t)lua_rawlen(L, idx);
   luhip_arg *list = arguments->pool + arguments->pooled;
   luaL_checkstack(L, 4, NULL);
+  if (n == 0 && (lua_pushnil(L), lua_next(L, idx))) {
+    lua_pop(L, 2);
+    arg->tag = LUHIP_ARG_OTHER;
+    arg->text = "a table with keys (a list is {1, 2, 3})";
+    return;
+  }
   if (n > POOL - arguments->pooled)
     list = lua_newuserdatauv(L, n * sizeof *list, 0); /* stays on the stack, and so alive */
   else
     arguments->pooled += n;
   for (size_t i = 0; i < n; i++) {
     lua_rawgeti(L, idx, (lua_Integer)i + 1);
-    if (!read_scalar(L, -1, &list[i]))
-      lb_raise(L, LUHIP_E_TYPE, "argument %d: element %I of the table is %s, not a number", position,
-               (LUAI_UACINT)i + 1, lb_type_name(L, -1));
+    if (!read_scalar(L, -1, &list[i])) read_other(L, -1, &list[i]); /* the name of a type, which lasts */
     lua_pop(L, 1);
   }
   arg->tag = LUHIP_ARG_LIST;
@@ -98,7 +102,7 @@ static inline void read_arguments(lua_State *L, int first, int last, struct argu
       read_userdata(L, idx, arg);
       break;
     case LUA_TTABLE:
-      read_table(L, idx, idx - first + 1, arguments, arg);
+      read_table(L, idx, arguments, arg);
       break;
     case LUA_TSTRING:
       arg->tag = LUHIP_ARG_BYTES;

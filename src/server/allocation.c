@@ -23,10 +23,15 @@ struct allocation *allocation_new(luhip_device *device, size_t bytes, const luhi
 struct allocation *allocation_of_global(luhip_program *program, void *address, size_t bytes, const luhip_layout *made) {
   struct allocation *allocation = allocation_new(program->device, bytes, made);
   if (!allocation) return NULL;
-  program->device->live_allocations--; /* it is the module's, not one of the figures of memory() */
+  allocation_set_internal(allocation);
   allocation->address = address;
   allocation->program = program;
   return allocation;
+}
+
+void allocation_set_internal(struct allocation *allocation) {
+  allocation->internal = true;
+  allocation->device->live_allocations--;
 }
 
 static void destroy(struct allocation *allocation) {
@@ -57,7 +62,7 @@ static void give_memory_back(struct allocation *allocation) {
 
 void allocation_unref(struct allocation *allocation) {
   if (--allocation->refs > 0) return;
-  if (!allocation->program) allocation->device->live_allocations--;
+  if (!allocation->internal) allocation->device->live_allocations--;
   claims_free(&allocation->claims);
   give_memory_back(allocation);
   if (!allocation->flights) destroy(allocation);

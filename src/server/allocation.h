@@ -25,13 +25,16 @@ struct allocation {
   struct claims claims;
   struct luhip_device *device;   /* not retained: the buffers do */
   struct luhip_program *program; /* of a module global: the memory is the module's, every buffer retains the program */
-  luhip_layout made;             /* how it was made, for messages */
+  struct metadata_entry *metadata; /* the entry that it is, else NULL */
+  bool internal;                   /* the server's own, not one of the buffers of memory() */
+  luhip_layout made;               /* how it was made, for messages */
   struct allocation *next, *previous;
 };
 
 /* With one ref; NULL when the host has no memory. */
 struct allocation *allocation_new(luhip_device *device, size_t bytes, const luhip_layout *made);
 struct allocation *allocation_of_global(luhip_program *program, void *address, size_t bytes, const luhip_layout *made);
+void allocation_set_internal(struct allocation *allocation);
 void allocation_unref(struct allocation *allocation);
 /* A use in flight comes or leaves. */
 void allocation_fly(struct allocation *allocation);

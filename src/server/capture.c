@@ -83,7 +83,7 @@ static struct block *take_kept(luhip_device *device, struct capture *capture, si
 static void keep_counterparts(luhip_device *device, struct capture *capture) {
   struct order_view view = {device, capture->slot};
   for (struct allocation *a = device->allocations; a; a = a->next) {
-    if (!a->refs || !a->block || a->slot != capture->slot || a->id <= capture->since) continue;
+    if (!a->refs || a->internal || !a->block || a->slot != capture->slot || a->id <= capture->since) continue;
     struct block *block;
     hip_error_t rc;
     if (manager_take(&device->memory, a->bytes, true, order_passed, &view, &block, &device->trash.blocks, &rc) !=
@@ -94,28 +94,35 @@ static void keep_counterparts(luhip_device *device, struct capture *capture) {
   }
 }
 
-/* Memory for everything the operation uses, none of it new (F4). */
+luhip_status capture_memory(struct capture *capture, struct allocation *allocation, const char *what,
+                            luhip_error **error) {
+  luhip_device *device = allocation->device;
+  struct block *block = take_kept(device, capture, allocation->bytes);
+  if (!block) block = manager_take_cached(&device->memory, allocation->bytes);
+  if (!block) {
+    char made[128];
+    layout_describe(&allocation->made, made, sizeof made);
+    return error_set(error, LUHIP_E_CAPTURE,
+                     "%s: new device memory for a buffer of %s (%zu bytes) would be needed, which a recording cannot "
+                     "take; write the buffer before, or run the same once as a warm-up; the recording goes on",
+                     what, made, allocation->bytes);
+  }
+  allocation->slot = capture->slot;
+  allocation->since = next_id();
+  allocation_take_block(allocation, block);
+  return LUHIP_OK;
+}
+
+/* Memory for everything the operation uses. */
 static luhip_status find_memory(struct capture *capture, const struct command *command, const char *what,
                                 luhip_error **error) {
-  luhip_device *device = command->device;
-  for (uint32_t i = 0; i < command->nuses; i++) {
+  luhip_status status = LUHIP_OK;
+  for (uint32_t i = 0; i < command->nuses && !status; i++) {
     struct allocation *allocation = command->uses[i].allocation;
     if (allocation->address || region_empty(&command->uses[i].region)) continue;
-    struct block *block = take_kept(device, capture, allocation->bytes);
-    if (!block) block = manager_take_cached(&device->memory, allocation->bytes);
-    if (!block) {
-      char made[128];
-      layout_describe(&allocation->made, made, sizeof made);
-      return error_set(error, LUHIP_E_CAPTURE,
-                       "%s: new device memory for a buffer of %s (%zu bytes) would be needed, which a recording cannot "
-                       "take; write the buffer before, or run the same once as a warm-up; the recording goes on",
-                       what, made, allocation->bytes);
-    }
-    allocation->slot = capture->slot;
-    allocation->since = next_id();
-    allocation_take_block(allocation, block);
+    status = capture_memory(capture, allocation, what, error);
   }
-  return LUHIP_OK;
+  return status;
 }
 
 /* ---- steps --------------------------------------------------------------------------------------------------- */
@@ -164,6 +171,7 @@ static luhip_status begin(luhip_device *device, uint32_t slot, luhip_error **err
   capture->state = LUHIP_CAPTURE_RECORDING;
   capture->thread = this_thread();
   capture->graph = graph;
+  graph->slot = slot;
   device->recordings++;
   return LUHIP_OK;
 }
@@ -174,6 +182,7 @@ static void finish(luhip_device *device, struct capture *capture) {
   if (capture->state == LUHIP_CAPTURE_RECORDING) device->recordings--;
   give_kept(device, capture);
   if (capture->graph) graph_drop(capture->graph);
+  metadata_release_pins(device, &capture->pins);
   luhip_error_release(capture->doom);
   free(capture);
 }

@@ -11,6 +11,7 @@
 
 #include "kernel/kernel.h"
 #include "server/command.h"
+#include "server/metadata.h"
 #include "server/transfer.h"
 
 struct capture {
@@ -19,6 +20,7 @@ struct capture {
   uint64_t since;     /* when it was prepared, as an id */
   uintptr_t thread;   /* that began to record */
   struct block *kept; /* memory of the warm-up, by `next` */
+  struct metadata_pins pins;
   luhip_graph *graph; /* while recording */
   luhip_error *doom;  /* why it cannot end well; NULL: it can */
 };
@@ -39,6 +41,10 @@ bool capture_keeps(luhip_device *device, const struct allocation *allocation, st
 /* The slot's stream goes: so does its capture. */
 void capture_end_with(luhip_device *device, uint32_t slot);
 void captures_close(luhip_device *device);
+
+/* Memory for an allocation that what is recorded will use, none of it new (F4): E_CAPTURE when there is none. */
+luhip_status capture_memory(struct capture *capture, struct allocation *allocation, const char *what,
+                            luhip_error **error);
 
 /* Recording one operation; the command holds its uses. */
 struct recorded_launch {

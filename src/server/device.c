@@ -338,6 +338,7 @@ static void give_back(luhip_device *device, bool idle) {
   inflight_close(device);
   profiler_close(device, idle);
   graphs_close(device, idle);
+  metadata_close(device);
   arrays_orphan(device);
   allocations_close(device, idle);
   programs_close(device, idle);

@@ -4,6 +4,7 @@
 #include "server/graph.h"
 
 #include "server/array.h"
+#include "server/metadata.h"
 #include "server/program.h"
 
 #include <stdio.h>
@@ -37,7 +38,7 @@ bool node_pack(struct node *node, unsigned char *packed, const struct op_use *us
     char *address = uses[i].allocation->address;
     if (address) address += uses[i].region.offset;
     memcpy(copy + arguments[i].offset, &address, sizeof address);
-    layouts[i] = arguments[i].buffer->layout;
+    layouts[i] = argument_layout(signature, &arguments[i]);
   }
   node->launch.packed = copy;
   node->launch.layouts = layouts;
@@ -45,7 +46,10 @@ bool node_pack(struct node *node, unsigned char *packed, const struct op_use *us
 }
 
 static void drop_uses(struct op_use *uses, uint32_t nuses) {
-  for (uint32_t i = 0; i < nuses; i++) allocation_unhold(uses[i].allocation);
+  for (uint32_t i = 0; i < nuses; i++) {
+    metadata_unhold(uses[i].allocation);
+    allocation_unhold(uses[i].allocation);
+  }
   free(uses);
 }
 
@@ -53,7 +57,10 @@ static struct op_use *hold_uses(const struct op_use *uses, uint32_t nuses) {
   struct op_use *copy = malloc((nuses ? nuses : 1) * sizeof *copy);
   if (!copy) return NULL;
   if (nuses) memcpy(copy, uses, nuses * sizeof *copy);
-  for (uint32_t i = 0; i < nuses; i++) allocation_hold(copy[i].allocation);
+  for (uint32_t i = 0; i < nuses; i++) {
+    allocation_hold(copy[i].allocation);
+    metadata_hold(copy[i].allocation);
+  }
   return copy;
 }
 

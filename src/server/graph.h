@@ -56,6 +56,7 @@ struct luhip_graph {
   bool released;    /* the last handle is gone: seen by its release, with the lock; refs alone may tell it too early */
   bool emptied;     /* it owns nothing any more */
   uint64_t id;
+  uint32_t slot;        /* that it was recorded on */
   luhip_device *device; /* retained */
   struct node *nodes;
   uint32_t nnodes, capacity;

@@ -102,6 +102,10 @@ static void squeeze(struct luhip_device *device) {
   inflight->uses_tail = uses_to;
 }
 
+void inflight_sweep(struct luhip_device *device) {
+  if (device->inflight.ops) squeeze(device);
+}
+
 bool inflight_reserve(struct luhip_device *device, uint32_t nuses) {
   struct inflight *inflight = &device->inflight;
   if (!full(inflight, nuses)) return true;

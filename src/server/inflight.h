@@ -58,6 +58,8 @@ bool inflight_reserve(struct luhip_device *device, uint32_t nuses);
 void inflight_add(struct luhip_device *device, const struct op *op, const struct op_use *uses);
 /* Lets go of what has passed. Faults must have been taken. */
 void inflight_retire(struct luhip_device *device);
+/* The same, also of what waits behind an operation that has not passed. */
+void inflight_sweep(struct luhip_device *device);
 struct op *inflight_find(struct luhip_device *device, uint64_t sequence);
 struct op_use *inflight_use(struct luhip_device *device, const struct op *op, uint32_t index);
 /* The operation has failed: claims what it wrote and replays all later ones (E6). */

@@ -35,7 +35,7 @@ struct launching {
   const struct geometry *geometry;
   uint32_t grid[3];
   unsigned char *packed;
-  const struct kernel_use *arguments;
+  struct kernel_use *arguments;
   size_t narguments;
 };
 
@@ -123,7 +123,7 @@ static luhip_status argument_unusable(const struct launching *l, const struct ke
 static luhip_status check_buffers(const struct launching *l, luhip_error **error) {
   for (size_t i = 0; i < l->narguments; i++) {
     const luhip_buffer *buffer = l->arguments[i].buffer;
-    if (buffer->device == l->device && buffer->allocation) continue;
+    if (!buffer || (buffer->device == l->device && buffer->allocation)) continue;
     return argument_unusable(l, &l->arguments[i], error);
   }
   const struct geometry *geometry = l->geometry;
@@ -243,8 +243,9 @@ static void fail(const struct launching *l, struct command *command, luhip_error
 static void collect_uses(const struct launching *l, struct command *command) {
   for (size_t i = 0; i < l->narguments; i++) {
     const struct kernel_use *argument = &l->arguments[i];
-    struct region region = buffer_span(argument->buffer);
-    command_use(command, argument->buffer->allocation, &region, argument->access, argument->param);
+    struct region region = argument_region(argument);
+    if (argument_allocation(argument))
+      command_use(command, argument_allocation(argument), &region, argument->access, argument->param);
   }
   for (size_t i = 0; i < l->geometry->ntouches; i++) {
     struct region region = buffer_reach(l->geometry->touches[i]);
@@ -341,6 +342,46 @@ static luhip_status record(const struct launching *l, struct command *command, s
   return capture_launch(capture, command, &launch, error);
 }
 
+/* What it reads and writes is known: it is recorded, carried out, or fails for the given reason, which is taken over. */
+static luhip_status launch_collected(struct launching *l, uint32_t slot, luhip_error *reason, luhip_error **error) {
+  struct op_use uses[MAX_USES];
+  struct command command = {.device = l->device, .uses = uses, .slot = slot, .keep = {.kernel = l->kernel}};
+  struct capture *capture = capture_recording(l->device, slot);
+  collect_uses(l, &command);
+  if (capture) return reason ? error_give(error, reason) : record(l, &command, capture, error);
+  if (reason) {
+    fail(l, &command, reason);
+  } else {
+    carry_out(l, &command);
+  }
+  command_close(&command);
+  return LUHIP_OK;
+}
+
+/* Tables of integers get their memory first, for which the lock may be dropped. */
+static luhip_status launch_tables(struct launching *l, uint32_t slot, luhip_error **error) {
+  luhip_error *reason = NULL;
+  if (metadata_resolve(l->device, slot, l->kernel->signature, l->arguments, l->narguments, &reason) && !reason)
+    reason = error_new(LUHIP_E_MEMORY, "the host has no memory for a table of integers");
+  luhip_status status = device_closing(l->device)
+                            ? error_set(error, LUHIP_E_FREED, "device %s was closed", l->device->info.id)
+                            : check_buffers(l, error);
+  if (status) {
+    luhip_error_release(reason);
+  } else {
+    status = launch_collected(l, slot, reason, error);
+  }
+  metadata_done(l->arguments, l->narguments);
+  return status;
+}
+
+static bool has_tables(const struct launching *l) {
+  for (size_t i = 0; i < l->narguments; i++) {
+    if (l->arguments[i].table) return true;
+  }
+  return false;
+}
+
 static luhip_status launch_locked(struct launching *l, uint32_t slot, luhip_error **error) {
   faults_take(l->device);
   struct capture *capture = capture_recording(l->device, slot);
@@ -352,17 +393,7 @@ static luhip_status launch_locked(struct launching *l, uint32_t slot, luhip_erro
     luhip_error_release(grid_error);
     return status;
   }
-  struct op_use uses[MAX_USES];
-  struct command command = {.device = l->device, .uses = uses, .slot = slot, .keep = {.kernel = l->kernel}};
-  collect_uses(l, &command);
-  if (capture) return record(l, &command, capture, error);
-  if (grid_status) {
-    fail(l, &command, grid_error);
-  } else {
-    carry_out(l, &command);
-  }
-  command_close(&command);
-  return LUHIP_OK;
+  return !grid_status && has_tables(l) ? launch_tables(l, slot, error) : launch_collected(l, slot, grid_error, error);
 }
 
 static luhip_status launch_run(luhip_kernel *kernel, const struct geometry *geometry, luhip_stream *stream, bool dry,

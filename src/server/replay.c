@@ -67,6 +67,7 @@ luhip_status luhip_graph_free(luhip_graph *graph, const luhip_wait *wait, luhip_
     failure_release(failure);
   }
   luhip_error_release(failed);
+  if (graph->flights && !graph->freed) inflight_sweep(device); /* its replays have passed, others may not have */
   __atomic_store_n(&graph->freed, 1, __ATOMIC_RELEASE);
   if (!graph->flights) graph_empty(graph);
   device_leave(device);
@@ -234,10 +235,10 @@ static luhip_status collect_uses(luhip_device *device, const struct node *node, 
     const luhip_buffer *buffer = arguments[i].buffer;
     char what[256];
     kernel_describe_param(node->launch.kernel->signature, arguments[i].param, what, sizeof what);
-    luhip_status status = buffer_usable(buffer, device, what, error);
+    luhip_status status = buffer ? buffer_usable(buffer, device, what, error) : LUHIP_OK;
     if (status) return status;
-    uses[(*nuses)++] = (struct op_use){.allocation = buffer->allocation,
-                                       .region = buffer_span(buffer),
+    uses[(*nuses)++] = (struct op_use){.allocation = argument_allocation(&arguments[i]),
+                                       .region = argument_region(&arguments[i]),
                                        .param = (uint16_t)arguments[i].param,
                                        .access = (uint8_t)arguments[i].access};
   }
@@ -274,19 +275,32 @@ static luhip_status exchange(luhip_graph *graph, struct node *node, unsigned cha
   return LUHIP_OK;
 }
 
+static luhip_status change(luhip_graph *graph, struct node *node, unsigned char *packed,
+                           const struct kernel_use *arguments, size_t narguments, luhip_error **error) {
+  struct op_use uses[MAX_USES];
+  uint32_t nuses = 0;
+  luhip_status status = collect_uses(graph->device, node, arguments, narguments, uses, &nuses, error);
+  if (!status) status = find_memory(uses, nuses, error);
+  if (!status) status = exchange(graph, node, packed, arguments, narguments, uses, nuses, error);
+  return status;
+}
+
 static luhip_status update_locked(luhip_graph *graph, size_t launch, const luhip_arg *args, size_t nargs,
                                   luhip_error **error) {
   alignas(16) unsigned char packed[PACKED_BYTES];
   struct kernel_use arguments[LUHIP_MAX_ARGS];
-  struct op_use uses[MAX_USES];
   struct node *node = NULL;
   size_t narguments = 0;
-  uint32_t nuses = 0;
   luhip_status status = find_launch(graph, launch, &node, error);
-  if (!status) status = kernel_pack(node->launch.kernel->signature, args, nargs, packed, arguments, &narguments, error);
-  if (!status) status = collect_uses(graph->device, node, arguments, narguments, uses, &nuses, error);
-  if (!status) status = find_memory(uses, nuses, error);
-  if (!status) status = exchange(graph, node, packed, arguments, narguments, uses, nuses, error);
+  if (status) return status;
+  const struct kernel_signature *signature = node->launch.kernel->signature;
+  status = kernel_pack(signature, args, nargs, packed, arguments, &narguments, error);
+  if (status) return status;
+  status = metadata_resolve(graph->device, graph->slot, signature, arguments, narguments, error);
+  if (!status && graph->freed) /* while the lock was dropped */
+    status = error_set(error, LUHIP_E_FREED, "update: the graph was freed");
+  if (!status) status = change(graph, node, packed, arguments, narguments, error);
+  metadata_done(arguments, narguments);
   return status;
 }
 

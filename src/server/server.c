@@ -100,6 +100,7 @@ luhip_status luhip_device_memory_cleanup(luhip_device *device, luhip_error **err
     return status;
   }
   slots_poll(device);
+  metadata_clear_all(device);
   cache_release(device);
   struct order_view host = {device, SLOTS};
   struct pinned_block *pinned = pinned_detach(&device->pinned, order_passed, &host);

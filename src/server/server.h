@@ -13,6 +13,7 @@
  *   inflight.c   what was enqueued and has not passed: retiring, and replaying a late fault
  *   fault.c      a fault of the device becomes an error that names kernel, buffer and thread
  *   profiler.c   windows, anchors on the host's clock   trace.c  what each operation took
+ *   metadata.c   tables of integers that kernels are given: kept by their content
  *   capture.c    recording a stream's operations    graph.c replay.c  what was recorded, and running it again
  *   buffer.c write.c fill.c copy.c read.c array.c program.c launch.c stream.c event.c server.c: entry points
  *
@@ -77,7 +78,8 @@ struct luhip_device {
   struct pinned pinned;
   size_t pinned_in_use;
   struct failure_store failures;
-  struct failure *poison; /* E8: held; NULL while the device is sound */
+  struct metadata *metadata[SLOTS]; /* NULL: none on this slot */
+  struct failure *poison;           /* E8: held; NULL while the device is sound */
   struct allocation *allocations;
   size_t live_allocations, bytes_in_use, bytes_live; /* asked for, and rounded, by live ones with memory */
   struct luhip_program *programs;

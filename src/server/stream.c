@@ -94,6 +94,7 @@ static bool last_release(luhip_stream *stream) {
 static void leave_slot(luhip_stream *stream) {
   if (stream->slot >= SLOTS) return;
   capture_end_with(stream->device, stream->slot);
+  metadata_clear(stream->device, stream->slot);
   stream->device->slots[stream->slot].owner = NULL;
   if (stream->slot != DEFAULT_SLOT) stream->device->live_streams--;
   stream->slot = SLOTS;

@@ -42,4 +42,7 @@ hip_error_t fill_enqueue(const struct filling *filling, struct allocation *alloc
 /* Enters the device for an operation on a stream: sound, the slot found, its backlog bearable. */
 luhip_status transfer_enter(luhip_device *device, luhip_stream *stream, uint32_t *slot, luhip_error **error);
 
+/* write.c: packed host memory into the whole of an allocation that nobody else knows yet; the caller holds it. */
+luhip_status write_bytes(struct allocation *allocation, uint32_t slot, const void *data, luhip_error **error);
+
 #endif

@@ -169,6 +169,16 @@ static luhip_status write_chunked(struct writing *w, luhip_error **error) {
   return status;
 }
 
+luhip_status write_bytes(struct allocation *allocation, uint32_t slot, const void *data, luhip_error **error) {
+  size_t bytes = allocation->bytes;
+  struct writing w = {.device = allocation->device,
+                      .slot = slot,
+                      .allocation = allocation,
+                      .region = {0, bytes, 1, bytes},
+                      .data = data};
+  return bytes < CHUNKED_FROM ? write_staged(&w, error) : write_chunked(&w, error);
+}
+
 /* ---- while recording ------------------------------------------------------------------------------------------ */
 
 /* The graph gets a copy of its own, whole: chunks would need waits. */

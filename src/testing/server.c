@@ -6,6 +6,7 @@
 #include "lua/binding.h"
 #include "server/allocation.h"
 #include "server/event.h"
+#include "server/metadata.h"
 #include "server/program.h"
 
 #include <stdio.h>
@@ -161,6 +162,24 @@ static int server_counts(lua_State *L) {
   return 1;
 }
 
+/* metadata_counts(dev [, stream]) -> { entries =, pinned =, hits =, uploads = } */
+static int metadata_counts(lua_State *L) {
+  luhip_device *device = lb_check_device(L, 1)->device;
+  luhip_stream *stream = lua_isnoneornil(L, 2) ? NULL : lb_check_stream(L, 2)->stream;
+  uint32_t slot;
+  if (!device_enter_quietly(device)) return luaL_error(L, "the device cannot be entered");
+  luhip_status status = slot_of(device, stream, &slot, NULL);
+  struct metadata_counts counts = status ? (struct metadata_counts){0} : metadata_count(device, slot);
+  device_leave(device);
+  if (status) return luaL_error(L, "no such stream");
+  lua_newtable(L);
+  set_count(L, "entries", counts.entries);
+  set_count(L, "pinned", counts.pinned);
+  set_count(L, "hits", counts.hits);
+  set_count(L, "uploads", counts.uploads);
+  return 1;
+}
+
 /* ---- child processes ----------------------------------------------------------------------------------------- */
 
 static void run_child(lua_State *L, int fd) {
@@ -198,7 +217,10 @@ static int fork_and_call(lua_State *L) {
 }
 
 void testing_open_server(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"claims", box_new}, {"server_counts", server_counts}, {"fork", fork_and_call}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"claims", box_new},
+                                       {"server_counts", server_counts},
+                                       {"metadata_counts", metadata_counts},
+                                       {"fork", fork_and_call},
+                                       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }
