@@ -45,6 +45,7 @@ local types = [[
 #define hip_device_t hipDevice_t
 #define hip_device_attribute_t hipDeviceAttribute_t
 #define hip_func_attribute_t hipFunction_attribute
+#define hip_func_setting_t hipFuncAttribute
 #define hip_memcpy_kind_t hipMemcpyKind
 #define hip_deviceptr_t hipDeviceptr_t
 #define hip_stream_t hipStream_t
@@ -94,6 +95,9 @@ HIP_ATTRIBUTES(X)
 #undef X
 #define X(name, value) SAME(hip_FUNC_ATTRIBUTE_##name, HIP_FUNC_ATTRIBUTE_##name)
 HIP_FUNC_ATTRIBUTES(X)
+#undef X
+#define X(name, value) SAME(hip_FuncAttribute##name, hipFuncAttribute##name)
+HIP_FUNC_SETTINGS(X)
 ]],
         "-c"
       )

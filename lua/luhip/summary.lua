@@ -95,16 +95,29 @@ end
 
 -- ---- objects ---------------------------------------------------------------------------------------------------
 
+-- What a buffer holds. One whose elements lie so that no single copy reads them (a transposed one) is packed first; not
+-- at once, since packing is work for the device, which a recording would take down.
+local function read(buffer)
+  local ok, data = pcall(buffer.read, buffer)
+  if ok then
+    return data
+  elseif errors.kind(data) ~= "unsupported_strides" then
+    error(data, 0)
+  end
+  local packed <close> = buffer:contiguous()
+  return packed:read()
+end
+
 -- The first elements of a buffer as a host array, and how many.
 local function first_elements(buffer)
   local count = buffer.count
   if count <= MOST then
-    return buffer:read(), count
+    return read(buffer), count
   end
   local rows = buffer.shape[1]
   local of_row = count // rows
   local last = math.max(1, math.min(rows, MOST // of_row))
-  return buffer:read(1, last), math.min(last * of_row, MOST)
+  return read(buffer:slice(1, last)), math.min(last * of_row, MOST)
 end
 
 --- Text of a buffer.

@@ -107,6 +107,23 @@ describe("error objects", function()
 end)
 
 support.each_device(function(id)
+  it("say which field of what cannot be set", function()
+    local dev = support.open(id)
+    local x = dev:buffer("f32", 2)
+    local k = dev:kernel 'extern "C" __global__ void nothing() {}'
+    for name, object in pairs { device = dev, buffer = x, kernel = k, stream = dev:stream(), event = dev:record() } do
+      fails("type", function()
+        object.foo = 1
+      end, "field 'foo' of a luhip." .. name .. " cannot be set", "errors_spec.lua")
+    end
+    fails("type", function()
+      x[1] = 2
+    end, "a luhip.buffer cannot be assigned to by a key that is a number")
+    fails("type", function()
+      k.name = "other"
+    end, "'name'")
+  end)
+
   it("wrong objects are refused by every method, and named", function()
     local dev = support.open(id)
     local x = dev:buffer("f32", 4)

@@ -71,6 +71,45 @@ support.each_device(function(id)
     assert.equal(1.0, x:read()[1])
   end)
 
+  local dynamic = [[
+    extern "C" __global__ void last(int *x, int n) {
+      extern __shared__ int s[];
+      __shared__ int own[16];
+      own[threadIdx.x & 15] = 5;
+      s[n - 1] = 3;
+      __syncthreads();
+      x[0] = s[n - 1] + own[0];
+    }
+  ]]
+
+  it("D3 a kernel may have all shared memory of the device: where that needs asking, it is asked", function()
+    local kernel, x = dev:kernel(dynamic), dev:buffer("i32", 1, 0)
+    local bytes = dev.shared_bytes - kernel.shared_bytes
+    kernel:launch({ grid = 1, block = 1, shared = bytes }, x, bytes // 4)
+    assert.equal(8, x:read()[1])
+    support.assert_error_kind("limits", function()
+      kernel:launch({ grid = 1, block = 1, shared = bytes + 1 }, x, 1)
+    end, "shared", tostring(dev.shared_bytes))
+  end)
+
+  if id:find "^cpu" then
+    it("D3 the opt-in attribute is set for what is beyond the usual", function()
+      local testing = require("luhip.core").testing
+      testing.shared_optin(dev, 1024, false)
+      local kernel, x = dev:kernel(dynamic .. "// granted"), dev:buffer("i32", 1, 0)
+      assert.equal(dev.shared_bytes - 64, testing.shared_optin())
+      kernel:launch({ grid = 1, block = 1, shared = 4096 }, x, 1024)
+      assert.equal(8, x:read()[1])
+      testing.shared_optin(dev, 1024, true)
+      kernel = dev:kernel(dynamic .. "// refused")
+      support.assert_error_kind("limits", function()
+        kernel:launch({ grid = 1, block = 1, shared = 1024 }, x, 1)
+      end, "64 bytes of its own and 1024 dynamic, at most 1024")
+      kernel:launch({ grid = 1, block = 1, shared = 960 }, x, 240)
+      assert.equal(8, x:read()[1])
+    end)
+  end
+
   it("D3 arguments are checked before anything happens", function()
     local x = dev:buffer("f32", N, 1)
     support.assert_error_kind("argument", function()

@@ -260,6 +260,15 @@ static hip_error_t func_get_attribute(int *value, hip_func_attribute_t attribute
   return note(cpu_function_attribute(value, attribute, function));
 }
 
+/* Nothing has to be allowed here: all kernels may have all there is. */
+static hip_error_t func_set_attribute(const void *function, hip_func_setting_t attribute, int value) {
+  int most;
+  if (attribute != hip_FuncAttributeMaxDynamicSharedMemorySize || value < 0) return note(hip_ErrorInvalidValue);
+  hip_error_t rc = cpu_function_attribute(&most, hip_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                          (hip_function_t)(uintptr_t)function);
+  return note(rc == hip_Success && value > most ? hip_ErrorInvalidValue : rc);
+}
+
 static hip_error_t occupancy(int *blocks, hip_function_t function, int block, size_t shared) {
   return note(cpu_function_occupancy(blocks, function, block, shared));
 }
@@ -404,6 +413,7 @@ static const struct hip_api api = {
     .hipModuleGetGlobal = module_get_global,
     .hipModuleLaunchKernel = module_launch_kernel,
     .hipFuncGetAttribute = func_get_attribute,
+    .hipFuncSetAttribute = func_set_attribute,
     .hipModuleOccupancyMaxActiveBlocksPerMultiprocessor = occupancy,
     .hipStreamBeginCapture = stream_begin_capture,
     .hipStreamEndCapture = stream_end_capture,

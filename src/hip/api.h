@@ -128,6 +128,7 @@ struct hip_fault {
   REQUIRED(hipModuleGetGlobal, (hip_deviceptr_t *ptr, size_t *bytes, hip_module_t module, const char *name)) /* hip_ErrorNotFound */ \
   REQUIRED(hipModuleLaunchKernel, (hip_function_t function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, hip_stream_t stream, void **params, void **extra)) /* enqueues; params copied before return; limits checked: hip_ErrorInvalidConfiguration */ \
   REQUIRED(hipFuncGetAttribute, (int *value, hip_func_attribute_t attribute, hip_function_t function)) \
+  OPTIONAL(hipFuncSetAttribute, (const void *function, hip_func_setting_t attribute, int value)) /* function is hipModuleGetFunction's; only where SharedMemPerBlockOptin is more than MaxSharedMemoryPerBlock */ \
   REQUIRED(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, (int *blocks, hip_function_t function, int block, size_t shared)) \
   /* Graphs: all of them, but for hipGraphUpload, or none. None where the runtime does not capture launches of modules: \
      there they would run at once. */ \

@@ -202,24 +202,11 @@ static hip_error_t module_unload(hip_module_t module) {
   return cuda_note(cuda_driver.module_unload(module));
 }
 
-/* As much dynamic shared memory as the device has beside the kernel's static one. */
-static cu_result allow_shared(cu_handle function) {
-  int fixed = 0, most = 0, ordinal = 0;
-  cu_device device;
-  cuda_get_device(&ordinal);
-  cu_result rc = cuda_driver.device_get(&device, ordinal);
-  if (rc == 0) rc = cuda_driver.device_attribute(&most, CU_DEVICE_SHARED_OPTIN, device);
-  if (rc == 0) rc = cuda_driver.func_attribute(&fixed, CU_FUNC_SHARED, function);
-  if (rc == 0 && most > fixed) rc = cuda_driver.func_set_attribute(function, CU_FUNC_MAX_DYNAMIC_SHARED, most - fixed);
-  return rc;
-}
-
 static hip_error_t module_get_function(hip_function_t *function, hip_module_t module, const char *name) {
   cu_handle made;
   if (!function || !name) return cuda_refuse(hip_ErrorInvalidValue);
   hip_error_t rc = cuda_enter();
   if (rc == hip_Success) rc = cuda_note(cuda_driver.module_function(&made, module, name));
-  if (rc == hip_Success) rc = cuda_note(allow_shared(made));
   if (rc == hip_Success) *function = made;
   return rc;
 }
@@ -244,6 +231,10 @@ static hip_error_t module_launch_kernel(hip_function_t function, unsigned int gx
 
 static hip_error_t func_get_attribute(int *value, hip_func_attribute_t attribute, hip_function_t function) {
   return cuda_note(cuda_driver.func_attribute(value, (int)attribute, function)); /* HIP's numbers are CUDA's */
+}
+
+static hip_error_t func_set_attribute(const void *function, hip_func_setting_t attribute, int value) {
+  return cuda_note(cuda_driver.func_set_attribute((cu_handle)(uintptr_t)function, (int)attribute, value));
 }
 
 static hip_error_t occupancy(int *blocks, hip_function_t function, int block, size_t shared) {
@@ -282,6 +273,7 @@ static void fill_table(void) {
       .hipModuleGetGlobal = module_get_global,
       .hipModuleLaunchKernel = module_launch_kernel,
       .hipFuncGetAttribute = func_get_attribute,
+      .hipFuncSetAttribute = func_set_attribute,
       .hipModuleOccupancyMaxActiveBlocksPerMultiprocessor = occupancy,
       .hipxDeviceArch = device_arch,
       .hipxToolchain = cuda_toolchain,

@@ -116,6 +116,17 @@ typedef enum hip_func_attribute {
 #undef X
 } hip_func_attribute_t;
 
+/* X(name, value): what hipFuncSetAttribute sets; `hip_FuncAttribute<name>` here, `hipFuncAttribute<name>` in HIP. */
+#define HIP_FUNC_SETTINGS(X)                                                                                           \
+  X(MaxDynamicSharedMemorySize, 8)                                                                                     \
+  X(PreferredSharedMemoryCarveout, 9)
+
+typedef enum hip_func_setting {
+#define X(name, value) hip_FuncAttribute##name = value,
+  HIP_FUNC_SETTINGS(X)
+#undef X
+} hip_func_setting_t;
+
 /* X(name, value): copy directions; `hip_<name>` here, `hip<name>` in HIP. */
 #define HIP_MEMCPY_KINDS(X)                                                                                            \
   X(MemcpyHostToHost, 0)                                                                                               \

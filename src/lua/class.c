@@ -40,6 +40,14 @@ static int class_index(lua_State *L) {
   return getter(L);
 }
 
+/* Assigning to a field, where a class does not take it. */
+static int class_newindex(lua_State *L) {
+  const char *type = lb_type_name(L, 1);
+  if (lua_type(L, 2) == LUA_TSTRING)
+    return lb_raise(L, LUHIP_E_TYPE, "field '%s' of a %s cannot be set", lua_tostring(L, 2), type);
+  return lb_raise(L, LUHIP_E_TYPE, "a %s cannot be assigned to by a key that is a %s", type, lb_type_name(L, 2));
+}
+
 void lb_class_register(lua_State *L, enum lb_class which, const struct lb_class_functions *functions) {
   luaL_newmetatable(L, class_names[which]); /* sets __name */
   lua_pushstring(L, class_names[which]);
@@ -52,6 +60,8 @@ void lb_class_register(lua_State *L, enum lb_class which, const struct lb_class_
   if (functions->fields) luaL_setfuncs(L, functions->fields, 0);
   lua_pushcclosure(L, class_index, 2);
   lua_setfield(L, -2, "__index");
+  lua_pushcfunction(L, class_newindex);
+  lua_setfield(L, -2, "__newindex");
   if (functions->meta) luaL_setfuncs(L, functions->meta, 0);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &keys[which][0]);
 }

@@ -70,13 +70,12 @@ static luhip_status check_block(const luhip_kernel *kernel, const int64_t block[
 }
 
 static luhip_status check_shared(const luhip_kernel *kernel, int64_t shared, luhip_error **error) {
-  const luhip_device_info *info = &kernel->program->device->info;
-  size_t fixed = kernel->info.shared_bytes;
-  if (shared >= 0 && fixed <= info->shared_bytes && (uint64_t)shared <= info->shared_bytes - fixed) return LUHIP_OK;
+  size_t fixed = kernel->info.shared_bytes, most = kernel->shared_most;
+  if (shared >= 0 && fixed <= most && (uint64_t)shared <= most - fixed) return LUHIP_OK;
   return error_set(error, LUHIP_E_LIMITS,
                    "kernel '%s': shared memory is %zu bytes of its own and %" PRId64
                    " dynamic, at most %zu together are possible on %s",
-                   luhip_kernel_name(kernel), fixed, shared, info->shared_bytes, info->id);
+                   luhip_kernel_name(kernel), fixed, shared, most, kernel->program->device->info.id);
 }
 
 /* A grid buffer holds three u32, in a row. Whether it was freed is looked at with the lock. */

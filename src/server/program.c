@@ -33,6 +33,22 @@ static size_t attribute(const struct hip_api *api, hip_function_t function, hip_
   return (size_t)value;
 }
 
+/* Some devices give more shared memory than usual to kernels that ask for it: all do, once and for good. */
+static void allow_shared(luhip_kernel *kernel) {
+  const luhip_device *device = kernel->program->device;
+  const struct hip_api *api = device->api;
+  size_t fixed = kernel->info.shared_bytes;
+  int usual;
+  kernel->shared_most = device->info.shared_bytes;
+  hip_error_t rc = api->hipDeviceGetAttribute(&usual, hip_DeviceAttributeMaxSharedMemoryPerBlock, device->ordinal);
+  if (rc != hip_Success || usual < 0 || (size_t)usual >= kernel->shared_most || fixed > kernel->shared_most) return;
+  rc = hip_ErrorNotSupported;
+  if (api->hipFuncSetAttribute)
+    rc = api->hipFuncSetAttribute(kernel->function, hip_FuncAttributeMaxDynamicSharedMemorySize,
+                                  (int)(kernel->shared_most - fixed));
+  if (rc != hip_Success) kernel->shared_most = (size_t)usual;
+}
+
 static void load_kernel(luhip_kernel *kernel) {
   const luhip_device *device = kernel->program->device;
   const struct hip_api *api = device->api;
@@ -48,6 +64,7 @@ static void load_kernel(luhip_kernel *kernel) {
       .local_bytes = attribute(api, function, hip_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
       .const_bytes = attribute(api, function, hip_FUNC_ATTRIBUTE_CONST_SIZE_BYTES),
   };
+  allow_shared(kernel);
 }
 
 static hip_error_t load_module(luhip_program *program) {

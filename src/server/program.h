@@ -18,6 +18,7 @@ struct luhip_kernel {
   hip_function_t function;  /* NULL: the driver refused it (refused), or the device was closed */
   hip_error_t refused;
   luhip_kernel_info info;
+  size_t shared_most; /* static and dynamic together */
 };
 
 struct program_global {

@@ -180,6 +180,46 @@ static int metadata_counts(lua_State *L) {
   return 1;
 }
 
+/* ---- a device with opt-in shared memory ------------------------------------------------------------------------ */
+
+static struct {
+  const struct hip_api *real;
+  struct hip_api table;
+  int usual, set; /* of MaxSharedMemoryPerBlock; the last hipFuncSetAttribute */
+  bool refuse;
+} optin;
+
+static hip_error_t optin_attribute(int *value, hip_device_attribute_t attribute, int device) {
+  hip_error_t rc = optin.real->hipDeviceGetAttribute(value, attribute, device);
+  if (rc == hip_Success && attribute == hip_DeviceAttributeMaxSharedMemoryPerBlock) *value = optin.usual;
+  return rc;
+}
+
+static hip_error_t optin_set(const void *function, hip_func_setting_t attribute, int value) {
+  if (optin.refuse) return hip_ErrorInvalidValue;
+  optin.set = value;
+  return optin.real->hipFuncSetAttribute(function, attribute, value);
+}
+
+/* shared_optin(dev, usual, refuse): from now on kernels have so many bytes of shared memory unless they ask for more,
+   which is granted or not. shared_optin() -> the bytes that were asked for last. */
+static int shared_optin(lua_State *L) {
+  lua_settop(L, 3);
+  if (!lua_isnil(L, 1)) {
+    luhip_device *device = lb_check_device(L, 1)->device;
+    optin.real = device->api == &optin.table ? optin.real : device->api;
+    optin.table = *optin.real;
+    optin.table.hipDeviceGetAttribute = optin_attribute;
+    optin.table.hipFuncSetAttribute = optin_set;
+    optin.usual = (int)luaL_checkinteger(L, 2);
+    optin.refuse = lua_toboolean(L, 3);
+    optin.set = -1;
+    device->api = &optin.table;
+  }
+  lua_pushinteger(L, optin.set);
+  return 1;
+}
+
 /* ---- child processes ----------------------------------------------------------------------------------------- */
 
 static void run_child(lua_State *L, int fd) {
@@ -220,6 +260,7 @@ void testing_open_server(lua_State *L) {
   static const luaL_Reg functions[] = {{"claims", box_new},
                                        {"server_counts", server_counts},
                                        {"metadata_counts", metadata_counts},
+                                       {"shared_optin", shared_optin},
                                        {"fork", fork_and_call},
                                        {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
