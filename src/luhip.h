@@ -152,6 +152,28 @@ typedef struct luhip_wait {
   double timeout_ms; /* <= 0: none; then LUHIP_E_TIMEOUT */
 } luhip_wait;
 
+/* ---- settings -------------------------------------------------------------------------------------------- */
+
+/* One row of the table of settings; static text. docs/configuration.md explains them. */
+typedef struct luhip_setting {
+  const char *key;      /* "cpu.threads" */
+  const char *variable; /* "LUHIP_CPU_THREADS" */
+  const char *type;     /* "text", "path", "count", "milliseconds", "size", "switch", "level", "sink" */
+  const char *standard; /* the built-in value; "": none */
+  const char *meaning;
+  bool own; /* not to be set by a luhip.conf.lua */
+} luhip_setting;
+
+/* Lists the settings, at most `max`; returns how many there are. */
+LUHIP_API size_t luhip_settings(luhip_setting *list, size_t max);
+/* Sets a setting for this process, in front of the environment and of files (which only the Lua module reads); NULL: as
+   if it had never been set here. Loggers change at once, a device's settings with its next open. E_CONFIG names the key
+   and what is wanted. Any thread. */
+LUHIP_API luhip_status luhip_config_set(const char *key, const char *value, luhip_error **error);
+/* The value that holds, and where it comes from ("LUHIP_TIMEOUT", "file: key", the key; "" when built in); the caller
+   frees both with free(). Either may be NULL. */
+LUHIP_API luhip_status luhip_config_get(const char *key, char **value, char **origin, luhip_error **error);
+
 /* ---- devices --------------------------------------------------------------------------------------------- */
 
 typedef struct luhip_device luhip_device;

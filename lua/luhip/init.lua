@@ -10,6 +10,7 @@
 -- @module luhip
 
 local core = require "luhip.core"
+local config = require "luhip.config"
 local errors = require "luhip.errors"
 local profile = require "luhip.profile"
 local summary = require "luhip.summary"
@@ -21,17 +22,24 @@ local luhip = {}
 luhip.version = core.version
 
 --- Lists the devices: `luhip.devices()`. Starts none.
--- @function luhip.devices
 -- @treturn {table,...} { id, backend, name, arch, memory, units, reason }; one that is installed but unusable has a
 --   reason
-luhip.devices = core.devices
+function luhip.devices()
+  config.load()
+  return core.devices()
+end
 
 --- Opens a device: `luhip.open()`, `luhip.open "cpu"`, `luhip.open { device = "cpu", ... }`.
--- @function luhip.open
 -- @param[opt] which an id, or options; by default the best present device, or LUHIP_DEVICE
 -- @treturn device
 -- @raise kind "no_device", with the reason
-luhip.open = core.open
+function luhip.open(which)
+  config.load()
+  return core.open(which)
+end
+
+--- Sets settings, `luhip.config { timeout = 5000 }`, or gives one, `luhip.config "timeout"`; see luhip.config.
+luhip.config = config.config
 
 --- Compiles for an architecture that need not be here: `luhip.compile { arch = "gfx90a", source = text }`.
 -- @tparam table options `arch` and `source`, and what dev:compile takes (name, defines, include_dirs, names, ...)
@@ -51,6 +59,7 @@ function luhip.compile(options)
       errors.raise("type", "luhip.compile: %s: a string expected, not a %s", key, type(value))
     end
   end
+  config.load()
   local rest = {}
   for key, value in pairs(options) do
     if key ~= "arch" and key ~= "source" then

@@ -3,8 +3,9 @@
  */
 #include "base/cache_folder.h"
 
+#include "base/config.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 /* An absolute path out of the environment; relative ones are not followed. */
 static const char *environment_path(const char *name) {
@@ -13,10 +14,12 @@ static const char *environment_path(const char *name) {
 }
 
 void cache_folder(struct text *path) {
-  const char *off = getenv("LUHIP_CACHE"), *own = getenv("LUHIP_CACHE_DIR"), *base;
-  if (off && (strcmp(off, "off") == 0 || strcmp(off, "0") == 0)) return;
-  if (own && *own)
-    text_add(path, own);
+  struct config_value own;
+  const char *base;
+  if (!config_is_on(CONFIG_CACHE)) return;
+  config_find(CONFIG_CACHE_FOLDER, &own);
+  if (own.text[0])
+    text_add(path, own.text);
   else if ((base = environment_path("XDG_CACHE_HOME")) != NULL)
     text_printf(path, "%s/luhip", base);
   else if ((base = environment_path("HOME")) != NULL)

@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 
-/* $LUHIP_CACHE_DIR, else $XDG_CACHE_HOME/luhip, else ~/.cache/luhip is added to the path, and nothing when
-   LUHIP_CACHE is "off" or "0", or when there is no such place. The folder need not exist. */
+/* The setting cache.folder, else $XDG_CACHE_HOME/luhip, else ~/.cache/luhip is added to the path, and nothing when
+   cache.enabled is off, or when there is no such place. The folder need not exist. */
 void cache_folder(struct text *path);
 
 #endif

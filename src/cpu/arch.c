@@ -13,9 +13,9 @@
 #include "cpu/arch.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/config.h"
 #include "base/valgrind.h"
 
 #if defined(__x86_64__)
@@ -102,11 +102,15 @@ static bool check(const char *name, const char *setting, char *reason, size_t le
 }
 
 bool cpu_arch_option(char option[ARCH_OPTION], char *reason, size_t len) {
-  const char *name = getenv("LUHIP_CPU_ARCH");
-  if (!name || !*name || strcmp(name, "native") == 0) {
+  struct config_value value;
+  const char *name = value.text;
+  config_find(CONFIG_CPU_ARCH, &value);
+  char setting[sizeof value.origin + 8];
+  snprintf(setting, sizeof setting, "%s is ", value.origin);
+  if (!*name || strcmp(name, "native") == 0) {
     int count = valgrind_is_running() ? available() : 0;
     name = count ? levels[count - 1].name : "native";
-  } else if (!check(name, "LUHIP_CPU_ARCH is ", reason, len)) {
+  } else if (!check(name, setting, reason, len)) {
     return false;
   }
   snprintf(option, ARCH_OPTION, "-march=%s", name);

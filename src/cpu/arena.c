@@ -26,6 +26,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "cpu/arena_block.h"
 #include "cpu/exec.h"
 #include "cpu/limits.h"
@@ -296,6 +297,7 @@ static bool zone_start(struct zone *zone, uintptr_t from, uintptr_t end) {
 static bool start(char *reason, size_t len) {
   size_t limit = cpu_limits_memory(reason, len);
   if (!limit) return false;
+  config_freeze(CONFIG_CPU_MEMORY);
   if (!reserve_somewhere()) {
     snprintf(reason, len, "no address space for device memory: %s", strerror(errno));
     return false;

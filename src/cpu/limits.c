@@ -1,9 +1,10 @@
 /*
- * limits.c - what this machine and the CPU device's settings allow, read from /proc, /sys and the environment.
+ * limits.c - what this machine and the CPU device's settings allow, read from /proc, /sys and the configuration.
  */
 #include "cpu/limits.h"
 
-#include <ctype.h>
+#include "base/config.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,32 +24,19 @@ static bool file_number(const char *path, uint64_t *number) {
   return found;
 }
 
-/* "4G" -> bytes. False when it is not a size, is 0, or does not fit. */
-static bool parse_size(const char *text, uint64_t *bytes) {
-  char *end;
-  if (!isdigit((unsigned char)text[0])) return false;
-  uint64_t number = strtoull(text, &end, 10);
-  static const char units[] = "KMGT";
-  unsigned shift = 0;
-  if (*end) {
-    const char *unit = strchr(units, toupper((unsigned char)*end));
-    if (!unit || end[1]) return false;
-    shift = 10 * (unsigned)(unit - units + 1);
-  }
-  if (!number || number > UINT64_MAX >> shift) return false;
-  *bytes = number << shift;
-  return true;
+/* A number from the settings, or what it was; false with a sentence in `reason` when the setting is wrong. */
+static bool setting_number(enum config_id id, uint64_t *number, char *reason, size_t len) {
+  luhip_error *error = NULL;
+  if (config_number(id, number, &error) == LUHIP_OK) return true;
+  snprintf(reason, len, "%s", luhip_error_message(error));
+  luhip_error_release(error);
+  return false;
 }
 
 size_t cpu_limits_memory(char *reason, size_t len) {
-  const char *setting = getenv("LUHIP_CPU_MEMORY");
-  uint64_t bytes;
-  if (setting && *setting) {
-    if (parse_size(setting, &bytes)) return bytes;
-    snprintf(reason, len, "LUHIP_CPU_MEMORY is '%.40s', which is not a size: bytes, or a number with K, M, G or T",
-             setting);
-    return 0;
-  }
+  uint64_t bytes = 0;
+  if (!setting_number(CONFIG_CPU_MEMORY, &bytes, reason, len)) return 0;
+  if (bytes) return bytes;
   bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
   static const char *const groups[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
   for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
@@ -60,13 +48,9 @@ size_t cpu_limits_memory(char *reason, size_t len) {
 }
 
 int cpu_limits_threads(char *reason, size_t len) {
-  const char *setting = getenv("LUHIP_CPU_THREADS");
-  if (!setting || !*setting) return 0;
-  size_t digits = strspn(setting, "0123456789");
-  unsigned long long threads = strtoull(setting, NULL, 10);
-  if (!setting[digits] && threads > 0) return threads < INT32_MAX ? (int)threads : INT32_MAX;
-  snprintf(reason, len, "LUHIP_CPU_THREADS is '%.40s', which is not a number of threads: 1 or more", setting);
-  return -1;
+  uint64_t threads = 0;
+  if (!setting_number(CONFIG_CPU_THREADS, &threads, reason, len)) return -1;
+  return threads < INT32_MAX ? (int)threads : INT32_MAX;
 }
 
 /* The first processor's value for a key of /proc/cpuinfo, "" when there is none. */

@@ -11,11 +11,11 @@
 #define CPU_MAX_GRID_X INT32_MAX
 #define CPU_MAX_GRID_YZ 65535
 
-/* Bytes of device memory to advertise: LUHIP_CPU_MEMORY (bytes, or a number with K, M, G or T), else seven eighths of
+/* Bytes of device memory to advertise: the setting cpu.memory, else seven eighths of
    the machine's memory or of the control group's limit. 0 with a sentence in `reason` when the setting is wrong. */
 size_t cpu_limits_memory(char *reason, size_t len);
 
-/* Threads that LUHIP_CPU_THREADS asks for, 0 when it is not set. -1 with a sentence in `reason` when it is wrong. */
+/* Threads that the setting cpu.threads asks for, 0 when it is not set. -1 with a sentence in `reason` when it is wrong. */
 int cpu_limits_threads(char *reason, size_t len);
 
 /* Host name of the processor ("AMD EPYC 9655"), and a text that tells apart what -march=native means: family and

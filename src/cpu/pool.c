@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "cpu/fault.h"
 #include "cpu/limits.h"
 #include "cpu/pool.h"
@@ -175,6 +176,7 @@ static unsigned measure(void) {
   char reason[256];
   long size = cpu_limits_threads(reason, sizeof reason); /* a wrong one has kept the device from being opened */
   cpu_set_t set;
+  config_freeze(CONFIG_CPU_THREADS);
   if (size <= 0 && sched_getaffinity(0, sizeof set, &set) == 0) size = CPU_COUNT(&set);
   if (size <= 0) size = sysconf(_SC_NPROCESSORS_ONLN);
   return size < 1 ? 1 : size > MAX_WORKERS ? MAX_WORKERS : (unsigned)size;

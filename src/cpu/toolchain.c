@@ -8,6 +8,8 @@
  */
 #include "cpu/toolchain.h"
 
+#include "base/config.h"
+
 #include <ctype.h>
 #include <dlfcn.h>
 #include <glob.h>
@@ -81,14 +83,17 @@ static bool find_gcc(char path[TOOLCHAIN_PATH]) {
 }
 
 static bool find_compiler(struct toolchain *toolchain, char *reason, size_t len) {
-  const char *wanted = getenv("LUHIP_CLANG");
-  if (wanted && *wanted) {
+  struct config_value value;
+  const char *wanted = value.text;
+  config_find(CONFIG_CPU_COMPILER, &value);
+  if (*wanted) {
     bool found = strchr(wanted, '/') ? wanted[0] == '/' && is_program(wanted) &&
                                            snprintf(toolchain->compiler, TOOLCHAIN_PATH, "%s", wanted) < TOOLCHAIN_PATH
                                      : find_program(wanted, toolchain->compiler);
     toolchain->is_clang = is_clang_name(toolchain->compiler);
     if (!found)
-      snprintf(reason, len, "LUHIP_CLANG names the compiler '%.200s', which is not a program that can be run", wanted);
+      snprintf(reason, len, "%.300s names the compiler '%.200s', which is not a program that can be run", value.origin,
+               wanted);
     return found;
   }
   toolchain->is_clang = find_clang(toolchain->compiler);

@@ -13,13 +13,13 @@
 #include "kernel/signature.h"
 #include "kernel/source.h"
 
+#include "base/config.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { DEFAULT_TIMEOUT_MS = 60000 };
 
 static luhip_status no_memory(luhip_error **error) {
   return error_set(error, LUHIP_E_MEMORY, "out of host memory");
@@ -27,8 +27,14 @@ static luhip_status no_memory(luhip_error **error) {
 
 /* ---- the provider's compiler ------------------------------------------------------------------------------------ */
 
+static unsigned timeout_ms(const struct setup *setup) {
+  uint64_t ms = 60000; /* for a wrong setting, which luhip_open has refused */
+  if (setup->options->timeout_ms) return setup->options->timeout_ms;
+  config_number(CONFIG_COMPILE_TIMEOUT, &ms, NULL);
+  return (unsigned)ms;
+}
+
 static struct hip_compile_request base_request(const struct setup *setup, const char *text) {
-  unsigned timeout = setup->options->timeout_ms;
   return (struct hip_compile_request){
       .source = text,
       .name = setup->program,
@@ -38,7 +44,7 @@ static struct hip_compile_request base_request(const struct setup *setup, const 
       .headers = setup->names.n,
       .options = (const char *const *)setup->flags.list,
       .noptions = setup->flags.n,
-      .timeout_ms = timeout ? timeout : DEFAULT_TIMEOUT_MS,
+      .timeout_ms = timeout_ms(setup),
   };
 }
 
@@ -54,8 +60,7 @@ static luhip_status tell_failure(const struct setup *setup, const struct source 
   case hip_ErrorFileNotFound:
     return error_set(error, LUHIP_E_NOT_FOUND, "there is no compiler for kernels of %s: %s", setup->target->arch, said);
   case hip_ErrorLaunchTimeOut:
-    made = error_new(LUHIP_E_TIMEOUT, "compiling '%s' took longer than %u ms", setup->program,
-                     setup->options->timeout_ms ? setup->options->timeout_ms : (unsigned)DEFAULT_TIMEOUT_MS);
+    made = error_new(LUHIP_E_TIMEOUT, "compiling '%s' took longer than %u ms", setup->program, timeout_ms(setup));
     break;
   case hip_ErrorInvalidValue:
   case hip_ErrorInvalidDevice: /* an arch that the compiler does not know */
@@ -225,10 +230,11 @@ static luhip_status compile_source(const struct setup *setup, struct source *sou
 
 static luhip_status build(void *user, struct kernel_image **image, struct dependencies *dependencies, bool *storable,
                           luhip_error **error) {
-  const struct setup *setup = user;
+  struct setup *setup = user;
   struct source source;
   struct hip_compile_result result = {0};
   struct timespec since = dependencies_now();
+  setup->compiled = true;
   luhip_status status = source_start(&source, setup->source, setup->options, setup->program, error);
   source.definitions = (const char *const *)setup->definitions.list;
   source.ndefinitions = setup->definitions.n;
@@ -250,13 +256,40 @@ static luhip_status fetch(struct setup *setup, struct kernel_image **image, luhi
   return status;
 }
 
+/* L2: what came of it, and at full level with what. */
+static void log_compile(const struct setup *setup, luhip_status status, const struct timespec *start,
+                        luhip_error *const *error) {
+  struct timespec end;
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  double ms = (double)(end.tv_sec - start->tv_sec) * 1e3 + (double)(end.tv_nsec - start->tv_nsec) * 1e-6;
+  const char *arch = setup->target->arch;
+  if (status != LUHIP_OK)
+    log_write(LOG_COMPILE, LOG_BASIC, "'%s' for %s failed after %.1f ms: %s", setup->program, arch, ms,
+              error ? luhip_error_message(*error) : luhip_error_kind_name(status));
+  else
+    log_write(LOG_COMPILE, LOG_BASIC, "'%s' for %s %s in %.1f ms", setup->program, arch,
+              setup->compiled ? "compiled" : "found in the cache", ms);
+  if (!log_on(LOG_COMPILE, LOG_FULL)) return;
+  for (size_t i = 0; i < setup->definitions.n; i++)
+    log_write(LOG_COMPILE, LOG_FULL, "'%s': define %s", setup->program, setup->definitions.list[i]);
+  for (size_t i = 0; i < setup->flags.n; i++)
+    log_write(LOG_COMPILE, LOG_FULL, "'%s': flag %s", setup->program, setup->flags.list[i]);
+  if (status != LUHIP_OK && error)
+    log_write(LOG_COMPILE, LOG_FULL, "'%s': %s", setup->program, luhip_error_full(*error));
+}
+
 luhip_status kernel_compile(const struct kernel_target *target, const char *source,
                             const luhip_compile_options *options, struct kernel_image **image, luhip_error **error) {
   static const luhip_compile_options none;
   struct setup setup;
   struct kernel_image *found = NULL;
+  struct timespec start;
+  clock_gettime(CLOCK_MONOTONIC, &start);
   luhip_status status = setup_start(&setup, target, source, options ? options : &none, error);
-  if (status == LUHIP_OK) status = fetch(&setup, &found, error);
+  if (status == LUHIP_OK) {
+    status = fetch(&setup, &found, error);
+    if (log_on(LOG_COMPILE, LOG_BASIC)) log_compile(&setup, status, &start, error);
+  }
   if (status == LUHIP_OK && setup.options->naccess) {
     struct kernel_image *plain = found;
     status = image_with_access(plain, setup.options->access, setup.options->naccess, &found, error);

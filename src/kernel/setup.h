@@ -26,6 +26,7 @@ struct setup {
   struct strings texts;
   char toolchain[256];
   uint8_t key[HASH_BYTES]; /* of all that decides the compiled code */
+  bool compiled;           /* it was not found in a cache */
 };
 
 /* Checks the options; wrong ones are LUHIP_E_ARGUMENT. Also asks the provider for its toolchain, and

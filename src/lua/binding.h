@@ -18,6 +18,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+#include "base/log.h"
 #include "luhip.h"
 
 struct lb_device;
@@ -151,6 +152,7 @@ struct lb_state {
   int scopes;                 /* with and dry_run calls that are running now */
   struct lb_parting *parting; /* devices collected but not closed yet */
   bool closed;
+  bool delivering; /* the log sink runs */
 };
 /* A device on its way out; made with its userdata, so that a finaliser allocates nothing. */
 struct lb_parting {
@@ -169,6 +171,26 @@ size_t lb_charged(void); /* by all states of the process */
 /* True once after E_OOM, E_TOO_MANY_STREAMS or E_FILE (no descriptor left), when garbage was collected and, for E_OOM,
    cached memory given back: the caller tries again, and reads its pointers again. */
 bool lb_retry(lua_State *L, struct lb_device *owner, luhip_status status, luhip_error **error, int *tries);
+
+/* ---- settings and log lines (config.c) ------------------------------------------------------------------------------- */
+
+int lb_settings(lua_State *L);
+int lb_config_set(lua_State *L);
+int lb_config_get(lua_State *L);
+int lb_config_number(lua_State *L);
+int lb_config_file(lua_State *L);
+int lb_log_sink(lua_State *L);
+int lb_log_on(lua_State *L);
+int lb_log(lua_State *L);
+/* Gives waiting lines to the state's sink, which may run any Lua: only where a function is about to return. The stack is
+   as before; nothing is raised. */
+void lb_log_deliver(lua_State *L);
+void lb_log_close(struct lb_state *state);
+/* return lb_logged(L, 1); */
+static inline int lb_logged(lua_State *L, int results) {
+  if (__builtin_expect(log_waiting() > 0, 0)) lb_log_deliver(L);
+  return results;
+}
 
 /* ---- waiting (wait.c) ------------------------------------------------------------------------------------------------- */
 

@@ -70,7 +70,7 @@ static int buffer_free(lua_State *L) {
   struct lb_buffer *buffer = lb_check(L, 1, LB_BUFFER);
   lb_discharge(&buffer->charged);
   if (buffer->buffer) luhip_buffer_free(buffer->buffer);
-  return 0;
+  return lb_logged(L, 0);
 }
 
 /* ---- making ---------------------------------------------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ static int make_buffer(lua_State *L, lb_buffer_maker make) {
     fill(L, buffer, 4);
   else if (init != LUA_TNIL)
     lb_initialise(L, 4);
-  return 1;
+  return lb_logged(L, 1);
 }
 
 /* dev:buffer(dtype, shape [, init]) and dev:pitched(dtype, shape [, init]) */
@@ -144,7 +144,7 @@ int lb_device_from(lua_State *L) {
   lb_data_shape(L, 3, &layout);
   lb_push_buffer(L, &layout, luhip_buffer_new);
   lb_initialise(L, 3);
-  return 1;
+  return lb_logged(L, 1);
 }
 
 /* ---- views -------------------------------------------------------------------------------------------------------------------- */
@@ -223,7 +223,7 @@ static int buffer_write(lua_State *L) {
   else
     lb_initialise(L, 2);
   lua_settop(L, 1);
-  return 1;
+  return lb_logged(L, 1);
 }
 
 /* Every struct the same: no single value that a fill could repeat. */
@@ -252,7 +252,7 @@ static int buffer_fill(lua_State *L) {
   else
     fill(L, buffer, 2);
   lua_settop(L, 1);
-  return 1;
+  return lb_logged(L, 1);
 }
 
 /* m:copy(source) */
@@ -260,7 +260,7 @@ static int buffer_copy(lua_State *L) {
   struct lb_buffer *buffer = lb_check_buffer(L, 1), *source = lb_check_buffer(L, 2);
   lb_transfer_copy(L, buffer->owner, buffer->buffer, source->buffer);
   lua_settop(L, 1);
-  return 1;
+  return lb_logged(L, 1);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------------------------------- */
@@ -278,7 +278,7 @@ static int buffer_read(lua_State *L) {
   lua_settop(L, 3);
   read_range(L, 2);
   if (luhip_buffer_layout(lb_check_buffer(L, 1)->buffer)->record) lb_records_read(L, "__array");
-  return 1;
+  return lb_logged(L, 1);
 }
 
 /* m:read_async([first, last]) -> future */

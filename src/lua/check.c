@@ -5,9 +5,9 @@
  * error that says so. A value of the wrong type is kind "type", a number with a fraction "argument", one outside
  * its limits "range".
  */
-#include <ctype.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "lua/binding.h"
 
 /* ---- whole numbers ---------------------------------------------------------------------------------------------------- */
@@ -73,44 +73,6 @@ void lb_check_function(lua_State *L, int idx, const char *what) {
 
 /* ---- names and their neighbours --------------------------------------------------------------------------------------------- */
 
-#define LONGEST_NAME 31
-
-static int smaller(int a, int b) {
-  return a < b ? a : b;
-}
-
-/* How many letters to insert, delete or replace. Both names are at most LONGEST_NAME long. */
-static int edit_distance(const char *a, const char *b) {
-  int row[LONGEST_NAME + 1];
-  int width = (int)strlen(b);
-  for (int j = 0; j <= width; j++) row[j] = j;
-  for (int i = 1; a[i - 1]; i++) {
-    int diagonal = row[0];
-    row[0] = i;
-    for (int j = 1; j <= width; j++) {
-      int cost = tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]);
-      int best = smaller(smaller(row[j], row[j - 1]) + 1, diagonal + cost);
-      diagonal = row[j];
-      row[j] = best;
-    }
-  }
-  return row[width];
-}
-
-/* The known name that a misspelt one most likely means, or NULL. */
-static const char *nearest(const char *name, const char *const *names) {
-  const char *found = NULL;
-  int least = (int)strlen(name) / 3 > 2 ? (int)strlen(name) / 3 : 2;
-  if (strlen(name) > LONGEST_NAME) return NULL;
-  for (; *names; names++) {
-    int distance = edit_distance(name, *names);
-    if (distance > least || (found && distance == least)) continue;
-    least = distance;
-    found = *names;
-  }
-  return found;
-}
-
 static void push_list(lua_State *L, const char *const *names) {
   luaL_Buffer text;
   luaL_buffinit(L, &text);
@@ -128,7 +90,7 @@ int lb_check_key(lua_State *L, int idx, const char *const *names, const char *wh
   const char *key = lua_tostring(L, idx);
   for (int i = 0; names[i]; i++)
     if (strcmp(key, names[i]) == 0) return i;
-  const char *other = nearest(key, names);
+  const char *other = nearest_name(key, names);
   if (other) return lb_raise(L, LUHIP_E_ARGUMENT, "%s: unknown key '%s'; did you mean '%s'?", what, key, other);
   push_list(L, names);
   return lb_raise(L, LUHIP_E_ARGUMENT, "%s: unknown key '%s'; there are %s", what, key, lua_tostring(L, -1));

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,6 +49,21 @@ static int core_monotime(lua_State *L) {
   clock_gettime(CLOCK_MONOTONIC, &now);
   lua_pushnumber(L, (lua_Number)now.tv_sec + (lua_Number)now.tv_nsec * 1e-9);
   return 1;
+}
+
+/* core.working_folder() -> an absolute path, or nil */
+static int core_working_folder(lua_State *L) {
+  char *path = getcwd(NULL, 0);
+  if (path && path[0] == '/') lua_pushstring(L, path); /* a failing allocation leaks the path and nothing else */
+  bool found = path && path[0] == '/';
+  free(path);
+  return found ? 1 : 0;
+}
+
+/* core.warning(text): as the library's own */
+static int core_warning(lua_State *L) {
+  log_warning("%s", lb_check_text(L, 1, "text"));
+  return 0;
 }
 
 /* core.make_folder(path) -> true, or nil and why: the folder and those above it */
@@ -117,8 +133,18 @@ static void push_core(lua_State *L) {
       {"compile_for", lb_compile_for},
       {"interruptible", lb_interruptible},
       {"compile_stats", core_compile_stats},
+      {"settings", lb_settings},
+      {"config_set", lb_config_set},
+      {"config_get", lb_config_get},
+      {"config_number", lb_config_number},
+      {"config_file", lb_config_file},
+      {"log_sink", lb_log_sink},
+      {"log_on", lb_log_on},
+      {"log", lb_log},
       {"isatty", core_isatty},
       {"monotime", core_monotime},
+      {"warning", core_warning},
+      {"working_folder", core_working_folder},
       {"make_folder", core_make_folder},
       {"write_file", core_write_file},
       {NULL, NULL},

@@ -94,7 +94,7 @@ static int core_open(lua_State *L) {
   if (status != LUHIP_OK) return lb_fail(L, status, error);
   device->info = *luhip_device_get_info(device->device);
   lb_state_part(lb_state(L)); /* after the open, so that a server about to close is used again */
-  return 1;
+  return lb_logged(L, 1);
 }
 
 /* ---- closing ------------------------------------------------------------------------------------------------------------- */
@@ -153,7 +153,7 @@ static int device_sync(lua_State *L) {
   lua_settop(L, 2);
   if (!lua_isnil(L, 2)) sync.buffers = lb_push_buffers(L, 2, "buffers", &sync.n);
   lb_wait(L, wait_device, &sync);
-  return 0;
+  return lb_logged(L, 0);
 }
 
 /* dev:check(buffers) -> true | nil, error */
@@ -175,7 +175,7 @@ static int device_check(lua_State *L) {
 
 static int device_flush(lua_State *L) {
   luhip_device_flush(lb_check_device(L, 1)->device);
-  return 0;
+  return lb_logged(L, 0);
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------------------------------- */
@@ -211,7 +211,7 @@ static int device_memory_cleanup(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
   luhip_error *error = NULL;
   luhip_status status = luhip_device_memory_cleanup(device->device, &error);
-  return status == LUHIP_OK ? 0 : lb_fail(L, status, error);
+  return status == LUHIP_OK ? lb_logged(L, 0) : lb_fail(L, status, error);
 }
 
 /* ---- fields -------------------------------------------------------------------------------------------------------------------- */

@@ -133,6 +133,7 @@ int lb_fail(lua_State *L, luhip_status status, luhip_error *error) {
     return luaL_error(L, "stack overflow");
   }
   lb_push_error(L, status, error);
+  lb_logged(L, 0);
   return lb_throw(L);
 }
 

@@ -147,7 +147,7 @@ static int after_recording(lua_State *L, int status, lua_KContext context) {
   luhip_device *device = lb_owner(L, guard->owner);
   guard->open = false; /* over in any case */
   luhip_status ended = luhip_stream_end_capture(device, guard->stream, &graph->graph, &error);
-  return ended == LUHIP_OK ? 1 : lb_fail(L, ended, error);
+  return ended == LUHIP_OK ? lb_logged(L, 1) : lb_fail(L, ended, error);
 }
 
 static int after_warmup(lua_State *L, int status, lua_KContext context) {
@@ -201,7 +201,7 @@ static int graph_replay(lua_State *L) {
   if (scope.dry) return 0;
   luhip_error *error = NULL;
   luhip_status status = luhip_graph_replay(lb_check_graph(L, 1)->graph, scope.stream, &error);
-  return status == LUHIP_OK ? 0 : lb_fail(L, status, error);
+  return status == LUHIP_OK ? lb_logged(L, 0) : lb_fail(L, status, error);
 }
 
 static luhip_status wait_free(void *object, const luhip_wait *wait, luhip_error **error) {

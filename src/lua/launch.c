@@ -266,7 +266,7 @@ static int kernel_launch(lua_State *L) {
     geometry.config.stream = geometry.stream ? live_stream(L, geometry.stream) : scope.stream;
     status = luhip_launch(live_kernel(L, kernel), &geometry.config, arguments.args, arguments.n, &error);
   } while (lb_retry(L, kernel->owner, status, &error, &tries));
-  return status == LUHIP_OK ? 0 : lb_fail(L, status, error);
+  return status == LUHIP_OK ? lb_logged(L, 0) : lb_fail(L, status, error);
 }
 
 /* The call of a launcher, with the kernel's arguments. */
@@ -283,7 +283,7 @@ static int launcher_call(lua_State *L) {
     if (!launcher->launcher) lb_raise(L, LUHIP_E_FREED, "the launcher was freed");
     status = luhip_launcher_run(launcher->launcher, scope.stream, scope.dry, arguments.args, arguments.n, &error);
   } while (lb_retry(L, launcher->owner, status, &error, &tries));
-  return status == LUHIP_OK ? 0 : lb_fail(L, status, error);
+  return status == LUHIP_OK ? lb_logged(L, 0) : lb_fail(L, status, error);
 }
 
 /* Pushes a launcher of the kernel at 1. */
@@ -332,7 +332,7 @@ static int graph_update(lua_State *L) {
   do {
     status = luhip_graph_update(lb_check_graph(L, 1)->graph, (size_t)launch - 1, arguments.args, arguments.n, &error);
   } while (lb_retry(L, graph->owner, status, &error, &tries));
-  return status == LUHIP_OK ? 0 : lb_fail(L, status, error);
+  return status == LUHIP_OK ? lb_logged(L, 0) : lb_fail(L, status, error);
 }
 
 /* ---- launchers -------------------------------------------------------------------------------------------------------------- */

@@ -60,7 +60,7 @@ int lb_device_compile(lua_State *L) {
   lb_check_text(L, 2, "source");
   lua_settop(L, 3);
   push_program(L, 1, 2, 3, NULL, NULL, false);
-  return 1;
+  return lb_logged(L, 1);
 }
 
 static int program_free(lua_State *L) {
@@ -192,7 +192,7 @@ int lb_device_kernel(lua_State *L) {
   if (lazy) return push_lazy(L, device);
   push_program(L, 1, 2, 4, name, &lazy, false);
   push_kernel(L, 5, name);
-  return 1;
+  return lb_logged(L, 1);
 }
 
 /* Compiles the lazy kernel at idx. When it is launched and does not compile, it stays lazy and the error object is

@@ -41,6 +41,7 @@ static int state_gc(lua_State *L) {
   struct lb_state *state = lua_touserdata(L, 1);
   if (state != lb_state(L)) return 0;
   state->closed = true;
+  lb_log_close(state);
   lb_state_part(state);
   return 0;
 }

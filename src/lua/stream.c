@@ -44,7 +44,7 @@ static int stream_release(lua_State *L) {
 static int stream_free(lua_State *L) {
   struct lb_stream *stream = lb_check(L, 1, LB_STREAM);
   if (stream->stream) luhip_stream_free(stream->stream);
-  return stream_release(L);
+  return lb_logged(L, stream_release(L));
 }
 
 static int event_free(lua_State *L) {
@@ -67,7 +67,7 @@ int lb_device_stream(lua_State *L) {
   do {
     status = luhip_stream_new(lb_owner(L, device), &stream->stream, &error);
   } while (lb_retry(L, device, status, &error, &tries));
-  return status == LUHIP_OK ? 1 : lb_fail(L, status, error);
+  return status == LUHIP_OK ? lb_logged(L, 1) : lb_fail(L, status, error);
 }
 
 /* dev:streams() -> a list of those that exist */
@@ -125,7 +125,7 @@ static luhip_status wait_stream(void *object, const luhip_wait *wait, luhip_erro
 
 static int stream_sync(lua_State *L) {
   lb_wait(L, wait_stream, lb_check_stream(L, 1));
-  return 0;
+  return lb_logged(L, 0);
 }
 
 /* s:query() -> whether everything on it is done */

@@ -7,6 +7,8 @@
  */
 #include "memory/manager.h"
 
+#include "base/log.h"
+
 size_t manager_rounded(const struct manager *manager, size_t bytes) {
   size_t over = manager->alignment - 1;
   if (bytes > SIZE_MAX - over) return 0;
@@ -71,6 +73,7 @@ static struct block *find_cached(struct manager *manager, size_t bytes, marks_pa
 static void let_go(struct manager *manager, struct block *block, struct block **list) {
   cache_remove(manager, block);
   manager->reserved -= block->bytes;
+  LOG(LOG_MEMORY, LOG_BASIC, "%zu bytes given back to the driver, %zu held", block->bytes, manager->reserved);
   block->next = *list;
   *list = block;
 }
@@ -92,6 +95,7 @@ static hip_error_t take_new(struct manager *manager, size_t bytes, struct block 
   }
   block->bytes = bytes;
   manager->reserved += bytes;
+  LOG(LOG_MEMORY, LOG_BASIC, "%zu bytes taken from the driver, %zu held", bytes, manager->reserved);
   *out = block;
   return hip_Success;
 }

@@ -3,6 +3,7 @@
  */
 #include "server/allocation.h"
 
+#include "base/log.h"
 #include "server/capture.h"
 #include "server/program.h"
 
@@ -57,6 +58,8 @@ static void give_memory_back(struct allocation *allocation) {
   allocation->block = NULL;
   device->bytes_in_use -= allocation->bytes;
   device->bytes_live -= block->bytes;
+  LOG(LOG_MEMORY, LOG_FULL, "%s: buffer %llu gives back its %zu bytes", device->info.id,
+      (unsigned long long)allocation->id, allocation->bytes);
   if (!capture_keeps(device, allocation, block)) manager_give(&device->memory, block);
 }
 
@@ -144,6 +147,8 @@ enum manager_result allocation_materialise(struct allocation *allocation, uint32
   allocation->slot = slot;
   allocation->since = next_id();
   allocation_take_block(allocation, block);
+  LOG(LOG_MEMORY, LOG_FULL, "%s: buffer %llu has its %zu bytes", device->info.id, (unsigned long long)allocation->id,
+      allocation->bytes);
   return MANAGER_OK;
 }
 

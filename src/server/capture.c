@@ -9,6 +9,7 @@
  */
 #include "server/capture.h"
 
+#include "base/log.h"
 #include "memory/layout.h"
 #include "server/array.h"
 #include "server/buffer.h"
@@ -220,6 +221,7 @@ luhip_status luhip_stream_prepare_capture(luhip_device *device, luhip_stream *st
   luhip_status status = enter(device, stream, &slot, error);
   if (status) return status;
   status = prepare(device, slot, error);
+  if (!status) LOG(LOG_STREAMS, LOG_BASIC, "%s: capture on stream slot %u prepared", device->info.id, slot);
   device_leave(device);
   return status;
 }
@@ -229,6 +231,7 @@ luhip_status luhip_stream_begin_capture(luhip_device *device, luhip_stream *stre
   luhip_status status = enter(device, stream, &slot, error);
   if (status) return status;
   status = begin(device, slot, error);
+  if (!status) LOG(LOG_STREAMS, LOG_BASIC, "%s: stream slot %u records", device->info.id, slot);
   device_leave(device);
   return status;
 }
@@ -239,6 +242,7 @@ luhip_status luhip_stream_end_capture(luhip_device *device, luhip_stream *stream
   luhip_status status = enter(device, stream, &slot, error);
   if (status) return status;
   status = end(device, slot, graph, error);
+  LOG(LOG_STREAMS, LOG_BASIC, "%s: recording of stream slot %u %s", device->info.id, slot, status ? "failed" : "ended");
   device_leave(device);
   return status;
 }

@@ -9,6 +9,8 @@
  * A child process inherits the structs but neither the driver's threads nor a sane lock: what was opened before
  * the fork answers E_FORKED there and is never touched. The child's registry starts empty.
  */
+#include "base/config.h"
+#include "base/log.h"
 #include "server/allocation.h"
 #include "server/array.h"
 #include "server/capture.h"
@@ -18,7 +20,6 @@
 #include "server/server.h"
 #include "server/stream.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,17 +165,15 @@ void device_release(luhip_device *device) {
 
 /* ---- opening ------------------------------------------------------------------------------------------------- */
 
-static luhip_status timeout_setting(const luhip_open_options *options, unsigned *ms, luhip_error **error) {
-  *ms = options->timeout_ms ? options->timeout_ms : 10000;
-  const char *text = getenv("LUHIP_TIMEOUT");
-  if (options->timeout_ms || !text || !*text) return LUHIP_OK;
-  char *end;
-  errno = 0;
-  unsigned long value = strtoul(text, &end, 10);
-  if (errno || *end || *text == '-' || value > 0xFFFFFFFFu) {
-    return error_set(error, LUHIP_E_CONFIG, "LUHIP_TIMEOUT is '%s', not a number of milliseconds", text);
-  }
-  *ms = (unsigned)value;
+/* What the caller left open. A device without a checked mode is not asked for one by a setting. */
+static luhip_status fill_options(const luhip_device *device, luhip_open_options *options, luhip_error **error) {
+  uint64_t timeout = options->timeout_ms, limit = options->memory_limit;
+  luhip_status status = timeout ? LUHIP_OK : config_number(CONFIG_TIMEOUT, &timeout, error);
+  if (!status && !limit) status = config_number(CONFIG_MEMORY_LIMIT, &limit, error);
+  if (status) return status;
+  options->timeout_ms = (unsigned)timeout;
+  options->memory_limit = (size_t)limit;
+  if (device->api->hipxSetChecked && config_is_on(CONFIG_CPU_CHECKED)) options->checked = true;
   return LUHIP_OK;
 }
 
@@ -208,7 +207,7 @@ static luhip_status device_new(const struct device_name *name, const luhip_open_
                            .options = *options};
   pthread_mutex_init(&device->lock, NULL);
   failure_store_open(&device->failures);
-  luhip_status status = timeout_setting(options, &device->options.timeout_ms, error);
+  luhip_status status = fill_options(device, &device->options, error);
   if (!status) {
     devices_describe(name, &device->info);
     status = start_driver(device, error);
@@ -224,8 +223,8 @@ static luhip_status device_new(const struct device_name *name, const luhip_open_
   }
   device->pitch_alignment = pitch > 0 ? (size_t)pitch : device->info.alignment;
   device->memory = (struct manager){.api = name->api,
-                                    .alignment = options->checked ? 1 : device->info.alignment,
-                                    .limit = options->memory_limit,
+                                    .alignment = device->options.checked ? 1 : device->info.alignment,
+                                    .limit = device->options.memory_limit,
                                     .cache_limit = device->info.memory_bytes / 4};
   device->pinned = (struct pinned){.api = name->api, .cache_limit = (size_t)512 << 20};
   *out = device;
@@ -287,6 +286,7 @@ static luhip_status open_locked(const struct device_name *name, const luhip_open
   device_retain(device); /* the registry's own */
   device->next = registry.first;
   registry.first = device;
+  LOG(LOG_STREAMS, LOG_BASIC, "device %s opened: %s, %s", device->info.id, device->info.name, device->info.arch);
   *out = device;
   return LUHIP_OK;
 }
@@ -296,7 +296,8 @@ luhip_status luhip_open(const char *id, const luhip_open_options *options, luhip
   static const luhip_open_options none;
   pthread_once(&once, watch_forks);
   struct device_name name;
-  luhip_status status = devices_find(id, &name, error);
+  luhip_status status = config_check(error);
+  if (!status) status = devices_find(id, &name, error);
   if (status) return status;
   pthread_mutex_lock(&registry.lock);
   status = open_locked(&name, options ? options : &none, device, error);

@@ -3,6 +3,8 @@
  */
 #include "server/server.h"
 
+#include "base/config.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,8 +119,12 @@ static luhip_status find_best(struct device_name *name, luhip_error **error) {
 }
 
 luhip_status devices_find(const char *id, struct device_name *name, luhip_error **error) {
-  if (!id || !*id) id = getenv("LUHIP_DEVICE");
-  if (!id || !*id) return find_best(name, error);
+  struct config_value setting;
+  if (!id || !*id) {
+    config_find(CONFIG_DEVICE, &setting);
+    id = setting.text;
+  }
+  if (!*id) return find_best(name, error);
   size_t length = strcspn(id, ":");
   for (size_t i = 0; hip_providers[i]; i++) {
     const struct hip_provider *provider = hip_providers[i];

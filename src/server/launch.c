@@ -5,6 +5,7 @@
  * parameters, geometry against the device's limits. What is wrong there is the caller's and returned. From then on
  * whatever fails is the work's: it claims the buffers that would have been written, and the launch returns OK.
  */
+#include "base/log.h"
 #include "memory/layout.h"
 #include "server/capture.h"
 #include "server/command.h"
@@ -219,6 +220,7 @@ static void skip(const struct launching *l, struct command *command, const struc
            "it out if it is only written)",
            luhip_kernel_name(l->kernel), stale, *written ? written : "nothing", record.nwritten > 1 ? "were" : "was",
            stale);
+  LOG(LOG_LAUNCHES, LOG_BASIC, "%s", text);
   failure_set_skip(set, text, &record);
   struct failure *failure = failure_of_set(&l->device->failures, set);
   command_failed(command, failure);
@@ -232,6 +234,7 @@ static void fail_with(struct command *command, struct failure *failure) {
 }
 
 static void fail(const struct launching *l, struct command *command, luhip_error *error) {
+  LOG(LOG_LAUNCHES, LOG_BASIC, "kernel '%s' failed: %s", luhip_kernel_name(l->kernel), luhip_error_message(error));
   struct failure *failure = failure_new(&l->device->failures, error);
   fail_with(command, failure);
   failure_release(failure);
@@ -294,6 +297,13 @@ static hip_error_t enqueue_traced(const struct launching *l, uint32_t slot, uint
   return rc;
 }
 
+static void log_launch(const struct launching *l, uint32_t slot) {
+  const uint32_t *block = l->geometry->block;
+  LOG(LOG_LAUNCHES, LOG_FULL, "kernel '%s' on %s, stream slot %u: grid %u, %u, %u, block %u, %u, %u, shared %u",
+      luhip_kernel_name(l->kernel), l->device->info.id, slot, l->grid[0], l->grid[1], l->grid[2], block[0], block[1],
+      block[2], l->geometry->shared);
+}
+
 static void run_command(const struct launching *l, struct command *command) {
   uint64_t sequence = next_sequence();
   fill_addresses(l, command);
@@ -301,6 +311,7 @@ static void run_command(const struct launching *l, struct command *command) {
                                              : enqueue(l, command->slot, sequence, NULL);
   if (rc == hip_Success) {
     command_done(command, sequence, NULL);
+    log_launch(l, command->slot);
     return;
   }
   device_poison(l->device, rc);

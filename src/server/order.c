@@ -5,6 +5,7 @@
  * slot, for those that have passed, and for those its slot was already made to wait for; otherwise the slot
  * waits for one marker of the other slot, at the mark or after it.
  */
+#include "base/log.h"
 #include "server/server.h"
 
 static bool already_after(luhip_device *device, uint32_t slot, struct mark mark) {
@@ -18,7 +19,10 @@ static hip_error_t order_after_mark(luhip_device *device, uint32_t index, struct
   struct marker *marker;
   hip_error_t rc = slot_marker(device, mark.slot, mark.position, &marker);
   if (rc == hip_Success) rc = device->api->hipStreamWaitEvent(slot->handle, marker->event, 0);
-  if (rc == hip_Success) slot->waited[mark.slot] = marker->position;
+  if (rc != hip_Success) return rc;
+  slot->waited[mark.slot] = marker->position;
+  LOG(LOG_STREAMS, LOG_FULL, "%s: stream slot %u waits for slot %u at %llu", device->info.id, index, mark.slot,
+      (unsigned long long)marker->position);
   return rc;
 }
 

@@ -7,6 +7,8 @@
  */
 #include "server/stream.h"
 
+#include "base/config.h"
+#include "base/log.h"
 #include "server/capture.h"
 #include "server/event.h"
 
@@ -55,9 +57,13 @@ static uint32_t choose_slot(luhip_device *device) {
 }
 
 static luhip_status stream_new_locked(luhip_device *device, luhip_stream **out, luhip_error **error) {
-  if (device->live_streams == USER_STREAMS) {
-    return error_set(error, LUHIP_E_TOO_MANY_STREAMS, "device %s has %d streams, which is the most it may have",
-                     device->info.id, USER_STREAMS);
+  uint64_t most = USER_STREAMS;
+  luhip_status status = config_number(CONFIG_MAX_STREAMS, &most, error);
+  if (status) return status;
+  if (device->live_streams >= most) {
+    return error_set(error, LUHIP_E_TOO_MANY_STREAMS,
+                     "device %s has %zu streams, which is the most it may have (streaming.max_streams is %llu)",
+                     device->info.id, (size_t)device->live_streams, (unsigned long long)most);
   }
   slots_poll(device);
   uint32_t index = choose_slot(device);
@@ -68,6 +74,8 @@ static luhip_status stream_new_locked(luhip_device *device, luhip_stream **out, 
   luhip_stream *stream = stream_make(device, index);
   if (!stream) return error_set(error, LUHIP_E_MEMORY, "the host has no memory for a stream");
   device->live_streams++;
+  LOG(LOG_STREAMS, LOG_BASIC, "stream %llu of %s made, %u live", (unsigned long long)stream->id, device->info.id,
+      device->live_streams);
   *out = stream;
   return LUHIP_OK;
 }
@@ -95,6 +103,7 @@ static void leave_slot(luhip_stream *stream) {
   if (stream->slot >= SLOTS) return;
   capture_end_with(stream->device, stream->slot);
   metadata_clear(stream->device, stream->slot);
+  LOG(LOG_STREAMS, LOG_BASIC, "stream %llu of %s freed", (unsigned long long)stream->id, stream->device->info.id);
   stream->device->slots[stream->slot].owner = NULL;
   if (stream->slot != DEFAULT_SLOT) stream->device->live_streams--;
   stream->slot = SLOTS;
