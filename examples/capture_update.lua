@@ -5,7 +5,7 @@
 
 local luhip = require "luhip"
 
-local n = assert(math.tointeger(tonumber(os.getenv "LUHIP_SIZE" or 1 << 16)), "LUHIP_SIZE: a whole number expected")
+local n = luhip.config "size" or 1 << 16
 
 local dev = luhip.open()
 local program = dev:compile(

@@ -7,7 +7,7 @@ local luhip = require "luhip"
 local png = require "luhip.png"
 
 local path = arg and arg[1] or "heat2d.png"
-local side = assert(math.tointeger(tonumber(os.getenv "LUHIP_SIZE" or 256)), "LUHIP_SIZE: a whole number expected")
+local side = luhip.config "size" or 256
 assert(side >= 3, "LUHIP_SIZE: a plate has at least 3 cells along a side")
 local rate, replays, hot = 0.2, 500, 100
 

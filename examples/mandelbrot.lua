@@ -6,7 +6,7 @@ local luhip = require "luhip"
 local png = require "luhip.png"
 
 local path = arg and arg[1] or "mandelbrot.ppm"
-local width = assert(math.tointeger(tonumber(os.getenv "LUHIP_SIZE" or 384)), "LUHIP_SIZE: a whole number expected")
+local width = luhip.config "size" or 384
 local height = math.max(1, width * 2 // 3)
 local limit = 200
 

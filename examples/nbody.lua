@@ -5,7 +5,7 @@
 
 local luhip = require "luhip"
 
-local n = assert(math.tointeger(tonumber(os.getenv "LUHIP_SIZE" or 1024)), "LUHIP_SIZE: a whole number expected")
+local n = luhip.config "size" or 1024
 assert(n >= 1, "LUHIP_SIZE: at least one body")
 local tile, steps, dt, softening = 64, 200, 1e-3, 1e-3
 

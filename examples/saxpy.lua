@@ -4,7 +4,7 @@
 
 local luhip = require "luhip"
 
-local n = assert(math.tointeger(tonumber(os.getenv "LUHIP_SIZE" or 1 << 20)), "LUHIP_SIZE: a whole number expected")
+local n = luhip.config "size" or 1 << 20
 local a = 2.5
 
 local dev = luhip.open()

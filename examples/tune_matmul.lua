@@ -6,7 +6,7 @@
 local luhip = require "luhip"
 local tune = require "luhip.tune"
 
-local N = assert(math.tointeger(tonumber(os.getenv "LUHIP_SIZE" or 256)), "LUHIP_SIZE: a whole number expected")
+local N = luhip.config "size" or 256
 
 -- A block of BX * BY threads makes BX columns by BY * RY rows of c, TK products at a time.
 local source = [[

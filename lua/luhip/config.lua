@@ -158,6 +158,17 @@ local function limited(chunk)
   return results, coroutine.status(thread) == "dead"
 end
 
+-- Whether a text begins with `return`, comments aside.
+local function returns(text)
+  local at, comment = 1, nil
+  repeat
+    comment = text:match("^%s*%-%-%[(=*)%[", at)
+    local _, stop = text:find(comment and "%]" .. comment .. "%]" or "^%s*%-%-[^\n]*", at)
+    at = stop and stop + 1 or at
+  until not stop
+  return text:find("^%s*return%f[^%w_]", at) ~= nil
+end
+
 --- Evaluates the text of a configuration file.
 -- @tparam string text one table constructor, `return` may stand before it
 -- @tparam string path its name, for messages
@@ -165,10 +176,7 @@ end
 -- @raise kind "config"
 function config.evaluate(text, path)
   local name = "@" .. path
-  local chunk, message = load("return " .. text, name, "t", {})
-  if not chunk and text:find "%f[%w_]return%f[^%w_]" then
-    chunk, message = load(text, name, "t", {})
-  end
+  local chunk, message = load((returns(text) and "" or "return ") .. text, name, "t", {})
   if not chunk then
     errors.raise("config", "%s", message)
   end

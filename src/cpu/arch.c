@@ -105,15 +105,15 @@ bool cpu_arch_option(char option[ARCH_OPTION], char *reason, size_t len) {
   struct config_value value;
   const char *name = value.text;
   config_find(CONFIG_CPU_ARCH, &value);
-  char setting[sizeof value.origin + 8];
-  snprintf(setting, sizeof setting, "%s is ", value.origin);
+  char setting[128];
+  snprintf(setting, sizeof setting, "%.100s is ", value.origin);
   if (!*name || strcmp(name, "native") == 0) {
     int count = valgrind_is_running() ? available() : 0;
     name = count ? levels[count - 1].name : "native";
   } else if (!check(name, setting, reason, len)) {
     return false;
   }
-  snprintf(option, ARCH_OPTION, "-march=%s", name);
+  snprintf(option, ARCH_OPTION, "-march=%.20s", name);
   return true;
 }
 
