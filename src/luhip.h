@@ -640,6 +640,23 @@ LUHIP_API int luaopen_luhip_core(struct lua_State *L);
 /* The whole module, for a host that links the library: the core, then luhip/init.lua from package.path. */
 LUHIP_API int luaopen_luhip(struct lua_State *L);
 
+/* Sharing objects with scripts. A host that does so links the library and gives it to its states itself:
+       luaL_requiref(L, "luhip", luaopen_luhip, 0);
+   `require "luhip"` then finds this copy. The module luhip/core.so is a copy of its own, whose objects this one does
+   not know: it gives NULL for them, and pushing into a state that has only that module raises an error.
+   All four are called like functions of lua.h: on the state's own thread, and in protected mode where they push, since
+   they may raise Lua errors (out of memory; an error object for a buffer that was freed or whose device was closed). */
+
+/* Pushes a device object that is one more user of the open device. Objects that are alive are used again. */
+LUHIP_API void luhip_lua_push_device(struct lua_State *L, luhip_device *device);
+/* Pushes a buffer object that shares the buffer: both sides see its claims, its order and its memory, which lives
+   until both have let go of it. A free by either side is one for both. */
+LUHIP_API void luhip_lua_push_buffer(struct lua_State *L, luhip_buffer *buffer);
+/* What the value at idx holds, borrowed from it; NULL for anything else, and for what is closed. Push nothing, raise
+   nothing. Retain a buffer to keep it longer than the value. */
+LUHIP_API luhip_device *luhip_lua_to_device(struct lua_State *L, int idx);
+LUHIP_API luhip_buffer *luhip_lua_to_buffer(struct lua_State *L, int idx);
+
 #ifdef __cplusplus
 }
 #endif

@@ -221,7 +221,9 @@ struct lb_device {
   luhip_device_info info;
 };
 struct lb_device *lb_check_device(lua_State *L, int idx); /* open */
-extern const luaL_Reg lb_device_functions[];              /* core.devices, core.open */
+/* Opens a device as another user of it, and pushes the object. options may be NULL. */
+struct lb_device *lb_push_device(lua_State *L, const char *id, const luhip_open_options *options);
+extern const luaL_Reg lb_device_functions[]; /* core.devices, core.open */
 /* The open device behind an owner; raises "freed" when it was closed. */
 luhip_device *lb_owner(lua_State *L, const struct lb_device *owner);
 

@@ -77,6 +77,18 @@ static const char *open_options(lua_State *L, int idx, luhip_open_options *optio
   return id;
 }
 
+struct lb_device *lb_push_device(lua_State *L, const char *id, const luhip_open_options *options) {
+  struct lb_device *device = lb_new(L, LB_DEVICE, sizeof *device, 0);
+  device->parting = calloc(1, sizeof *device->parting);
+  if (!device->parting) lb_raise(L, LUHIP_E_MEMORY, "out of host memory");
+  luhip_error *error = NULL;
+  luhip_status status = luhip_open(id, options, &device->device, &error);
+  if (status != LUHIP_OK) lb_fail(L, status, error);
+  device->info = *luhip_device_get_info(device->device);
+  lb_state_part(lb_state(L)); /* after the open, so that a server about to close is used again */
+  return device;
+}
+
 /* luhip.open([id | options]) */
 static int core_open(lua_State *L) {
   luhip_open_options options = {0};
@@ -86,14 +98,7 @@ static int core_open(lua_State *L) {
     id = open_options(L, 1, &options);
   else if (!lua_isnil(L, 1))
     id = lb_check_text(L, 1, "device");
-  struct lb_device *device = lb_new(L, LB_DEVICE, sizeof *device, 0);
-  device->parting = calloc(1, sizeof *device->parting);
-  if (!device->parting) return lb_raise(L, LUHIP_E_MEMORY, "out of host memory");
-  luhip_error *error = NULL;
-  luhip_status status = luhip_open(id, &options, &device->device, &error);
-  if (status != LUHIP_OK) return lb_fail(L, status, error);
-  device->info = *luhip_device_get_info(device->device);
-  lb_state_part(lb_state(L)); /* after the open, so that a server about to close is used again */
+  lb_push_device(L, id, &options);
   return lb_logged(L, 1);
 }
 

@@ -187,11 +187,24 @@ static int testing_current(lua_State *L) {
   return 2;
 }
 
+/* ---- objects of a host's --------------------------------------------------------------------------------------- */
+
+/* testing.share(value) -> an object of its own for the same buffer or device; nil for anything else */
+static int testing_share(lua_State *L) {
+  luhip_buffer *buffer = luhip_lua_to_buffer(L, 1);
+  if (buffer)
+    luhip_lua_push_buffer(L, buffer);
+  else
+    luhip_lua_push_device(L, luhip_lua_to_device(L, 1));
+  return 1;
+}
+
 void testing_open_lua(lua_State *L) {
   static const luaL_Reg functions[] = {{"state", testing_state},
                                        {"threads", testing_threads},
                                        {"charged", testing_charged},
                                        {"current", testing_current},
+                                       {"share", testing_share},
                                        {"readable", testing_readable},
                                        {"soft_limit", testing_soft_limit},
                                        {NULL, NULL}};
