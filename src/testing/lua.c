@@ -200,13 +200,9 @@ static int testing_share(lua_State *L) {
 }
 
 void testing_open_lua(lua_State *L) {
-  static const luaL_Reg functions[] = {{"state", testing_state},
-                                       {"threads", testing_threads},
-                                       {"charged", testing_charged},
-                                       {"current", testing_current},
-                                       {"share", testing_share},
-                                       {"readable", testing_readable},
-                                       {"soft_limit", testing_soft_limit},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"state", testing_state},           {"threads", testing_threads},
+                                       {"charged", testing_charged},       {"current", testing_current},
+                                       {"share", testing_share},           {"readable", testing_readable},
+                                       {"soft_limit", testing_soft_limit}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }
