@@ -33,7 +33,7 @@ HIP_API(REQUIRED_, OPTIONAL_)
   })
   assert.equal(0, result.code, result.stderr)
   local list = {}
-  for kind, name, parameters in result.stdout:gmatch "@(%u+) (%w+) (%b())@" do
+  for kind, name, parameters in result.stdout:gmatch "@(%u+) (%w+) (%b()), %b()@" do
     table.insert(list, { kind = kind, name = name, parameters = parameters })
   end
   assert.is_true(#list > 40)

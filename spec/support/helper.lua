@@ -14,3 +14,18 @@ if collector == "generational" then
 elseif collector == "stress" then
   collectgarbage("incremental", 50, 1000)
 end
+
+-- Every driver call of every spec is held against HIP's contract (src/testing/validate.c): a violation fails the spec.
+local busted = require "busted"
+busted.after_each(function()
+  local core = package.loaded["luhip.core"]
+  local testing = core and core.testing
+  if testing then
+    testing.driver_reset()
+    testing.driver_renew()
+    local violations = testing.driver_violations()
+    if #violations > 0 then
+      error("driver contract violated:\n" .. table.concat(violations, "\n"), 0)
+    end
+  end
+end)

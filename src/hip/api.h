@@ -13,7 +13,8 @@
  *   - "enqueues" means: returns before the work is done, work of one stream runs in order.
  *
  * REQUIRED entries are never NULL in a loaded table. OPTIONAL ones may be: the server tests them.
- * Entries whose name begins with hipx are ours, for what HIP has no function for.
+ * Entries whose name begins with hipx are ours, for what HIP has no function for. The list gives each entry's name,
+ * its parameters, and the same as the arguments of a call that passes them on, from which wrappers are made.
  */
 #ifndef LUHIP_HIP_API_H
 #define LUHIP_HIP_API_H
@@ -86,78 +87,78 @@ struct hip_fault {
 /* clang-format off */
 #define HIP_API(REQUIRED, OPTIONAL) \
   /* Devices. */ \
-  REQUIRED(hipInit, (unsigned int flags))                                    /* idempotent; flags are 0 */ \
-  REQUIRED(hipGetDeviceCount, (int *count))                                  /* hip_ErrorNoDevice when there is none */ \
-  REQUIRED(hipSetDevice, (int device))                                       /* the calling thread's current device */ \
-  REQUIRED(hipGetDevice, (int *device))                                      /* what hipSetDevice set, 0 before */ \
-  REQUIRED(hipDeviceGetName, (char *name, int len, hip_device_t device))     /* cut to len, always terminated */ \
-  REQUIRED(hipDeviceTotalMem, (size_t *bytes, hip_device_t device))          /* bytes of device memory */ \
-  REQUIRED(hipDeviceGetAttribute, (int *value, hip_device_attribute_t attribute, int device)) /* hip_ErrorInvalidValue: unknown here */ \
-  REQUIRED(hipDriverGetVersion, (int *version))                              /* the provider's own number */ \
-  REQUIRED(hipDeviceSynchronize, (void))                                     /* host waits for all streams of the device */ \
-  REQUIRED(hipGetLastError, (void))                                          /* returns and clears the thread's last error */ \
-  REQUIRED(hipMemGetInfo, (size_t *free, size_t *total))                     /* bytes */ \
+  REQUIRED(hipInit, (unsigned int flags), (flags))                           /* idempotent; flags are 0 */ \
+  REQUIRED(hipGetDeviceCount, (int *count), (count))                         /* hip_ErrorNoDevice when there is none */ \
+  REQUIRED(hipSetDevice, (int device), (device))                             /* the calling thread's current device */ \
+  REQUIRED(hipGetDevice, (int *device), (device))                            /* what hipSetDevice set, 0 before */ \
+  REQUIRED(hipDeviceGetName, (char *name, int len, hip_device_t device), (name, len, device)) /* cut to len, always terminated */ \
+  REQUIRED(hipDeviceTotalMem, (size_t *bytes, hip_device_t device), (bytes, device)) /* bytes of device memory */ \
+  REQUIRED(hipDeviceGetAttribute, (int *value, hip_device_attribute_t attribute, int device), (value, attribute, device)) /* hip_ErrorInvalidValue: unknown here */ \
+  REQUIRED(hipDriverGetVersion, (int *version), (version))                   /* the provider's own number */ \
+  REQUIRED(hipDeviceSynchronize, (void), ())                                 /* host waits for all streams of the device */ \
+  REQUIRED(hipGetLastError, (void), ())                                      /* returns and clears the thread's last error */ \
+  REQUIRED(hipMemGetInfo, (size_t *free, size_t *total), (free, total))      /* bytes */ \
   /* Memory. */ \
-  REQUIRED(hipMalloc, (void **ptr, size_t bytes))                            /* 256-byte aligned; contents undefined; 0 bytes gives NULL */ \
-  REQUIRED(hipFree, (void *ptr))                                             /* NULL is a no-op; waits for the device like HIP's */ \
-  REQUIRED(hipHostMalloc, (void **ptr, size_t bytes, unsigned int flags))    /* pinned host memory */ \
-  REQUIRED(hipHostFree, (void *ptr)) \
-  REQUIRED(hipMemcpyAsync, (void *dst, const void *src, size_t bytes, hip_memcpy_kind_t kind, hip_stream_t stream)) /* enqueues; host side pinned, or pageable and then staged before return */ \
-  REQUIRED(hipMemcpy2DAsync, (void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height, hip_memcpy_kind_t kind, hip_stream_t stream)) /* width, pitches in bytes; width > pitch is hip_ErrorInvalidPitchValue */ \
-  REQUIRED(hipMemsetAsync, (void *dst, int value, size_t bytes, hip_stream_t stream))          /* low byte of value */ \
-  REQUIRED(hipMemset2DAsync, (void *dst, size_t pitch, int value, size_t width, size_t height, hip_stream_t stream)) \
-  REQUIRED(hipMemsetD16Async, (hip_deviceptr_t dst, unsigned short value, size_t count, hip_stream_t stream)) /* count of 16-bit words; dst aligned */ \
-  REQUIRED(hipMemsetD32Async, (hip_deviceptr_t dst, int value, size_t count, hip_stream_t stream))           /* count of 32-bit words; dst aligned */ \
+  REQUIRED(hipMalloc, (void **ptr, size_t bytes), (ptr, bytes))              /* 256-byte aligned; contents undefined; 0 bytes gives NULL */ \
+  REQUIRED(hipFree, (void *ptr), (ptr))                                      /* NULL is a no-op; waits for the device like HIP's */ \
+  REQUIRED(hipHostMalloc, (void **ptr, size_t bytes, unsigned int flags), (ptr, bytes, flags)) /* pinned host memory */ \
+  REQUIRED(hipHostFree, (void *ptr), (ptr)) \
+  REQUIRED(hipMemcpyAsync, (void *dst, const void *src, size_t bytes, hip_memcpy_kind_t kind, hip_stream_t stream), (dst, src, bytes, kind, stream)) /* enqueues; host side pinned, or pageable and then staged before return */ \
+  REQUIRED(hipMemcpy2DAsync, (void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height, hip_memcpy_kind_t kind, hip_stream_t stream), (dst, dpitch, src, spitch, width, height, kind, stream)) /* width, pitches in bytes; width > pitch is hip_ErrorInvalidPitchValue */ \
+  REQUIRED(hipMemsetAsync, (void *dst, int value, size_t bytes, hip_stream_t stream), (dst, value, bytes, stream)) /* low byte of value */ \
+  REQUIRED(hipMemset2DAsync, (void *dst, size_t pitch, int value, size_t width, size_t height, hip_stream_t stream), (dst, pitch, value, width, height, stream)) \
+  REQUIRED(hipMemsetD16Async, (hip_deviceptr_t dst, unsigned short value, size_t count, hip_stream_t stream), (dst, value, count, stream)) /* count of 16-bit words; dst aligned */ \
+  REQUIRED(hipMemsetD32Async, (hip_deviceptr_t dst, int value, size_t count, hip_stream_t stream), (dst, value, count, stream)) /* count of 32-bit words; dst aligned */ \
   /* Streams and events. */ \
-  REQUIRED(hipStreamCreateWithFlags, (hip_stream_t *stream, unsigned int flags)) \
-  REQUIRED(hipStreamDestroy, (hip_stream_t stream))                          /* pending work still runs */ \
-  REQUIRED(hipStreamSynchronize, (hip_stream_t stream))                      /* host waits */ \
-  REQUIRED(hipStreamQuery, (hip_stream_t stream))                            /* hip_Success or hip_ErrorNotReady */ \
-  REQUIRED(hipStreamWaitEvent, (hip_stream_t stream, hip_event_t event, unsigned int flags)) /* device-side; an unrecorded event does not block */ \
-  REQUIRED(hipStreamAddCallback, (hip_stream_t stream, hip_stream_callback_t callback, void *user, unsigned int flags)) /* runs on a driver thread; may not call the table */ \
-  REQUIRED(hipEventCreateWithFlags, (hip_event_t *event, unsigned flags)) \
-  REQUIRED(hipEventDestroy, (hip_event_t event))                             /* legal while recorded and pending */ \
-  REQUIRED(hipEventRecord, (hip_event_t event, hip_stream_t stream))         /* again: the earlier record is forgotten */ \
-  REQUIRED(hipEventSynchronize, (hip_event_t event))                         /* host waits; unrecorded: returns at once */ \
-  REQUIRED(hipEventQuery, (hip_event_t event))                               /* hip_Success or hip_ErrorNotReady */ \
-  REQUIRED(hipEventElapsedTime, (float *ms, hip_event_t start, hip_event_t stop)) /* hip_ErrorInvalidHandle: not recorded; hip_ErrorNotReady */ \
+  REQUIRED(hipStreamCreateWithFlags, (hip_stream_t *stream, unsigned int flags), (stream, flags)) \
+  REQUIRED(hipStreamDestroy, (hip_stream_t stream), (stream))                /* pending work still runs */ \
+  REQUIRED(hipStreamSynchronize, (hip_stream_t stream), (stream))            /* host waits */ \
+  REQUIRED(hipStreamQuery, (hip_stream_t stream), (stream))                  /* hip_Success or hip_ErrorNotReady */ \
+  REQUIRED(hipStreamWaitEvent, (hip_stream_t stream, hip_event_t event, unsigned int flags), (stream, event, flags)) /* device-side; an unrecorded event does not block */ \
+  REQUIRED(hipStreamAddCallback, (hip_stream_t stream, hip_stream_callback_t callback, void *user, unsigned int flags), (stream, callback, user, flags)) /* runs on a driver thread; may not call the table */ \
+  REQUIRED(hipEventCreateWithFlags, (hip_event_t *event, unsigned flags), (event, flags)) \
+  REQUIRED(hipEventDestroy, (hip_event_t event), (event))                    /* legal while recorded and pending */ \
+  REQUIRED(hipEventRecord, (hip_event_t event, hip_stream_t stream), (event, stream)) /* again: the earlier record is forgotten */ \
+  REQUIRED(hipEventSynchronize, (hip_event_t event), (event))                /* host waits; unrecorded: returns at once */ \
+  REQUIRED(hipEventQuery, (hip_event_t event), (event))                      /* hip_Success or hip_ErrorNotReady */ \
+  REQUIRED(hipEventElapsedTime, (float *ms, hip_event_t start, hip_event_t stop), (ms, start, stop)) /* hip_ErrorInvalidHandle: not recorded; hip_ErrorNotReady */ \
   /* Modules and launches. */ \
-  REQUIRED(hipModuleLoadData, (hip_module_t *module, const void *image))     /* hip_ErrorInvalidImage, hip_ErrorNoBinaryForGpu */ \
-  REQUIRED(hipModuleUnload, (hip_module_t module))                           /* the caller waits for its launches first */ \
-  REQUIRED(hipModuleGetFunction, (hip_function_t *function, hip_module_t module, const char *name)) /* lowered name; hip_ErrorNotFound */ \
-  REQUIRED(hipModuleGetGlobal, (hip_deviceptr_t *ptr, size_t *bytes, hip_module_t module, const char *name)) /* hip_ErrorNotFound */ \
-  REQUIRED(hipModuleLaunchKernel, (hip_function_t function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, hip_stream_t stream, void **params, void **extra)) /* enqueues; params copied before return; limits checked: hip_ErrorInvalidConfiguration */ \
-  REQUIRED(hipFuncGetAttribute, (int *value, hip_func_attribute_t attribute, hip_function_t function)) \
-  OPTIONAL(hipFuncSetAttribute, (const void *function, hip_func_setting_t attribute, int value)) /* function is hipModuleGetFunction's; only where SharedMemPerBlockOptin is more than MaxSharedMemoryPerBlock */ \
-  REQUIRED(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, (int *blocks, hip_function_t function, int block, size_t shared)) \
+  REQUIRED(hipModuleLoadData, (hip_module_t *module, const void *image), (module, image)) /* hip_ErrorInvalidImage, hip_ErrorNoBinaryForGpu */ \
+  REQUIRED(hipModuleUnload, (hip_module_t module), (module))                 /* the caller waits for its launches first */ \
+  REQUIRED(hipModuleGetFunction, (hip_function_t *function, hip_module_t module, const char *name), (function, module, name)) /* lowered name; hip_ErrorNotFound */ \
+  REQUIRED(hipModuleGetGlobal, (hip_deviceptr_t *ptr, size_t *bytes, hip_module_t module, const char *name), (ptr, bytes, module, name)) /* hip_ErrorNotFound */ \
+  REQUIRED(hipModuleLaunchKernel, (hip_function_t function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, hip_stream_t stream, void **params, void **extra), (function, gx, gy, gz, bx, by, bz, shared, stream, params, extra)) /* enqueues; params copied before return; limits checked: hip_ErrorInvalidConfiguration */ \
+  REQUIRED(hipFuncGetAttribute, (int *value, hip_func_attribute_t attribute, hip_function_t function), (value, attribute, function)) \
+  OPTIONAL(hipFuncSetAttribute, (const void *function, hip_func_setting_t attribute, int value), (function, attribute, value)) /* function is hipModuleGetFunction's; only where SharedMemPerBlockOptin is more than MaxSharedMemoryPerBlock */ \
+  REQUIRED(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, (int *blocks, hip_function_t function, int block, size_t shared), (blocks, function, block, shared)) \
   /* Graphs: all of them, but for hipGraphUpload, or none. None where the runtime does not capture launches of modules: \
      there they would run at once. */ \
-  OPTIONAL(hipStreamBeginCapture, (hip_stream_t stream, hip_stream_capture_mode_t mode))       /* work enqueued from now on is noted and does not run */ \
-  OPTIONAL(hipStreamEndCapture, (hip_stream_t stream, hip_graph_t *graph))                     /* hip_ErrorStreamCaptureInvalidated: something could not be captured; the stream works on */ \
-  OPTIONAL(hipStreamIsCapturing, (hip_stream_t stream, hip_stream_capture_status_t *status)) \
-  OPTIONAL(hipGraphInstantiate, (hip_graph_exec_t *exec, hip_graph_t graph, hip_graph_node_t *error_node, char *log, size_t log_bytes)) \
-  OPTIONAL(hipGraphUpload, (hip_graph_exec_t exec, hip_stream_t stream)) \
-  OPTIONAL(hipGraphLaunch, (hip_graph_exec_t exec, hip_stream_t stream))                       /* enqueues; faults carry the tag of the launching thread plus the one that the node was captured under */ \
-  OPTIONAL(hipGraphGetNodes, (hip_graph_t graph, hip_graph_node_t *nodes, size_t *count))      /* nodes NULL: only counts */ \
-  OPTIONAL(hipGraphDestroy, (hip_graph_t graph)) \
-  OPTIONAL(hipGraphExecDestroy, (hip_graph_exec_t exec))                                       /* legal while launches are pending */ \
-  OPTIONAL(hipGraphExecUpdate, (hip_graph_exec_t exec, hip_graph_t graph, hip_graph_node_t *error_node, hip_graph_exec_update_result_t *result)) /* for launches to come; hip_ErrorGraphExecUpdateFailure leaves it as it was */ \
+  OPTIONAL(hipStreamBeginCapture, (hip_stream_t stream, hip_stream_capture_mode_t mode), (stream, mode)) /* work enqueued from now on is noted and does not run */ \
+  OPTIONAL(hipStreamEndCapture, (hip_stream_t stream, hip_graph_t *graph), (stream, graph))    /* hip_ErrorStreamCaptureInvalidated: something could not be captured; the stream works on */ \
+  OPTIONAL(hipStreamIsCapturing, (hip_stream_t stream, hip_stream_capture_status_t *status), (stream, status)) \
+  OPTIONAL(hipGraphInstantiate, (hip_graph_exec_t *exec, hip_graph_t graph, hip_graph_node_t *error_node, char *log, size_t log_bytes), (exec, graph, error_node, log, log_bytes)) \
+  OPTIONAL(hipGraphUpload, (hip_graph_exec_t exec, hip_stream_t stream), (exec, stream)) \
+  OPTIONAL(hipGraphLaunch, (hip_graph_exec_t exec, hip_stream_t stream), (exec, stream))       /* enqueues; faults carry the tag of the launching thread plus the one that the node was captured under */ \
+  OPTIONAL(hipGraphGetNodes, (hip_graph_t graph, hip_graph_node_t *nodes, size_t *count), (graph, nodes, count)) /* nodes NULL: only counts */ \
+  OPTIONAL(hipGraphDestroy, (hip_graph_t graph), (graph)) \
+  OPTIONAL(hipGraphExecDestroy, (hip_graph_exec_t exec), (exec))                               /* legal while launches are pending */ \
+  OPTIONAL(hipGraphExecUpdate, (hip_graph_exec_t exec, hip_graph_t graph, hip_graph_node_t *error_node, hip_graph_exec_update_result_t *result), (exec, graph, error_node, result)) /* for launches to come; hip_ErrorGraphExecUpdateFailure leaves it as it was */ \
   /* Ours. */ \
-  REQUIRED(hipxDeviceArch, (char *arch, int len, hip_device_t device))       /* "gfx90a:sramecc+:xnack-", "sm_90", "x86-64-znver4/32" */ \
-  REQUIRED(hipxToolchain, (char *identity, size_t len, hip_device_t device)) /* names the compiler for cache keys without starting it; hip_ErrorFileNotFound with the reason as text */ \
-  REQUIRED(hipxCompile, (const struct hip_compile_request *request, struct hip_compile_result *result)) /* result valid on every return */ \
-  REQUIRED(hipxCompileFree, (struct hip_compile_result *result))             /* idempotent */ \
-  OPTIONAL(hipxPreprocess, (const struct hip_compile_request *request, struct hip_compile_result *result)) /* result->code is the expanded text, user lines only */ \
-  OPTIONAL(hipxLaunchTag, (uint64_t tag))                                    /* what this thread enqueues from now on carries tag into faults */ \
-  OPTIONAL(hipxLaunchTimed, (hip_function_t function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, hip_stream_t stream, void **params, void **extra, hip_event_t start, hip_event_t stop)) /* hipModuleLaunchKernel between the records of two events, which both come when it ends; not while capturing */ \
-  OPTIONAL(hipxTakeFault, (struct hip_fault *fault))                         /* oldest fault of the current device, removed; hip_ErrorNotFound when none */ \
-  OPTIONAL(hipxSetChecked, (int on))                                         /* current device: buffers end at a guard page; 1 on, 0 off; affects later hipMalloc */ \
-  OPTIONAL(hipxSetTimeout, (unsigned int ms))                                /* current device: watchdog for one launch; 0 none */ \
-  OPTIONAL(hipxSetWriter, (void (*writer)(void *user, const char *text, size_t bytes), void *user)) /* where device printf goes; NULL: stdout */
+  REQUIRED(hipxDeviceArch, (char *arch, int len, hip_device_t device), (arch, len, device)) /* "gfx90a:sramecc+:xnack-", "sm_90", "x86-64-znver4/32" */ \
+  REQUIRED(hipxToolchain, (char *identity, size_t len, hip_device_t device), (identity, len, device)) /* names the compiler for cache keys without starting it; hip_ErrorFileNotFound with the reason as text */ \
+  REQUIRED(hipxCompile, (const struct hip_compile_request *request, struct hip_compile_result *result), (request, result)) /* result valid on every return */ \
+  REQUIRED(hipxCompileFree, (struct hip_compile_result *result), (result))   /* idempotent */ \
+  OPTIONAL(hipxPreprocess, (const struct hip_compile_request *request, struct hip_compile_result *result), (request, result)) /* result->code is the expanded text, user lines only */ \
+  OPTIONAL(hipxLaunchTag, (uint64_t tag), (tag))                             /* what this thread enqueues from now on carries tag into faults */ \
+  OPTIONAL(hipxLaunchTimed, (hip_function_t function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, hip_stream_t stream, void **params, void **extra, hip_event_t start, hip_event_t stop), (function, gx, gy, gz, bx, by, bz, shared, stream, params, extra, start, stop)) /* hipModuleLaunchKernel between the records of two events, which both come when it ends; not while capturing */ \
+  OPTIONAL(hipxTakeFault, (struct hip_fault *fault), (fault))                /* oldest fault of the current device, removed; hip_ErrorNotFound when none */ \
+  OPTIONAL(hipxSetChecked, (int on), (on))                                   /* current device: buffers end at a guard page; 1 on, 0 off; affects later hipMalloc */ \
+  OPTIONAL(hipxSetTimeout, (unsigned int ms), (ms))                          /* current device: watchdog for one launch; 0 none */ \
+  OPTIONAL(hipxSetWriter, (void (*writer)(void *user, const char *text, size_t bytes), void *user), (writer, user)) /* where device printf goes; NULL: stdout */
 /* clang-format on */
 
 struct hip_api {
-#define HIP_API_FIELD(name, parameters) hip_error_t(*name) parameters;
+#define HIP_API_FIELD(name, parameters, arguments) hip_error_t(*name) parameters;
   HIP_API(HIP_API_FIELD, HIP_API_FIELD)
 #undef HIP_API_FIELD
 };
@@ -178,6 +179,14 @@ struct hip_provider {
 
 /* All providers built in, in order of preference (rocm, cuda, cpu); NULL-terminated. */
 extern const struct hip_provider *const hip_providers[];
+
+/* The provider's table, as its `load` gives it, inside what hip_wrapper makes of it. Everybody who opens devices goes
+   this way. */
+const struct hip_api *hip_load(const struct hip_provider *provider, char *reason, size_t len);
+
+/* Puts a table around a provider's table: the same one each time. NULL, which it is but for specs and figures: none.
+   Set before the first device is opened. */
+extern const struct hip_api *(*hip_wrapper)(const struct hip_provider *provider, const struct hip_api *api);
 
 /* "hipErrorOutOfMemory" for a code; "hipError <n>" is never returned: unknown codes give "hipErrorUnknown". */
 const char *hip_error_name(hip_error_t error);

@@ -88,7 +88,7 @@ static void drop_graphs(void) {
 
 /* Fills every entry that has an exported function of its name; ours have none. */
 static int fill_table(void) {
-#define RESOLVE(name, parameters) resolve(rocm_library.hip, #name, &table.name);
+#define RESOLVE(name, parameters, arguments) resolve(rocm_library.hip, #name, &table.name);
   HIP_API(RESOLVE, RESOLVE)
 #undef RESOLVE
   load_data = table.hipModuleLoadData;
@@ -102,12 +102,12 @@ static int fill_table(void) {
   if (rocm_library.runtime < CAPTURES_MODULE_LAUNCHES) drop_graphs();
   resolve(rocm_library.hip, "hipGetDevicePropertiesR0600", &properties_r0600);
   resolve(rocm_library.hip, "hipGetDeviceProperties", &properties_r0000);
-#define REQUIRE(name, parameters)                                                                                      \
+#define REQUIRE(name, parameters, arguments)                                                                           \
   if (!table.name) {                                                                                                   \
     snprintf(failure, sizeof failure, "%.160s has no %s", rocm_library.path, #name);                                   \
     return 0;                                                                                                          \
   }
-#define IGNORE(name, parameters)
+#define IGNORE(name, parameters, arguments)
   HIP_API(REQUIRE, IGNORE)
 #undef REQUIRE
 #undef IGNORE

@@ -62,7 +62,7 @@ static void list_unusable(struct listing *listing, const struct hip_provider *pr
 
 static void list_provider(struct listing *listing, const struct hip_provider *provider) {
   char reason[256] = "";
-  struct device_name name = {provider, provider->load(reason, sizeof reason), 0};
+  struct device_name name = {provider, hip_load(provider, reason, sizeof reason), 0};
   int listed = name.api ? provider->listed() : 0;
   if (listed <= 0) {
     list_unusable(listing, provider, reason);
@@ -108,7 +108,7 @@ static luhip_status find_best(struct device_name *name, luhip_error **error) {
   for (size_t i = 0; hip_providers[i]; i++) {
     char reason[256] = "";
     const struct hip_provider *provider = hip_providers[i];
-    const struct hip_api *api = provider->load(reason, sizeof reason);
+    const struct hip_api *api = hip_load(provider, reason, sizeof reason);
     if (!api || provider->listed() <= 0) continue;
     *name = (struct device_name){provider, api, 0};
     return LUHIP_OK;
@@ -130,7 +130,7 @@ luhip_status devices_find(const char *id, struct device_name *name, luhip_error 
     const struct hip_provider *provider = hip_providers[i];
     if (strlen(provider->name) != length || strncmp(provider->name, id, length) != 0) continue;
     char reason[256] = "";
-    const struct hip_api *api = provider->load(reason, sizeof reason);
+    const struct hip_api *api = hip_load(provider, reason, sizeof reason);
     if (!api) return no_device(id, reason, error);
     int ordinal = provider->ordinal(id[length] ? id + length + 1 : "0");
     if (ordinal < 0) return no_device(id, "", error);

@@ -111,16 +111,6 @@ static int graph_to_list(lua_State *L) {
   return 0;
 }
 
-/* graph_break(g): its first node becomes a launch that the driver refuses. */
-static int graph_break(lua_State *L) {
-  luhip_graph *graph = lb_check_graph(L, 1)->graph;
-  if (!device_enter_quietly(graph->device)) return luaL_error(L, "the device cannot be entered");
-  if (graph->nnodes && graph->nodes[0].kind == LUHIP_NODE_KERNEL) graph->nodes[0].launch.block[0] = 1 << 20;
-  graph->stale = true;
-  device_leave(graph->device);
-  return 0;
-}
-
 static void set_count(lua_State *L, const char *name, size_t count) {
   lua_pushinteger(L, (lua_Integer)count);
   lua_setfield(L, -2, name);
@@ -156,8 +146,7 @@ void testing_open_graph(lua_State *L) {
                                  {"graph_destroy", test_destroy},
                                  {"exec_destroy", test_exec_destroy},
                                  {NULL, NULL}};
-  static const luaL_Reg functions[] = {
-      {"graph_to_list", graph_to_list}, {"graph_break", graph_break}, {"graph_counts", graph_counts}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"graph_to_list", graph_to_list}, {"graph_counts", graph_counts}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
   lua_getfield(L, -1, "hip");
   luaL_setfuncs(L, hip, 0);

@@ -17,7 +17,8 @@
   X(server)                                                                                                            \
   X(profile)                                                                                                           \
   X(lua)                                                                                                               \
-  X(graph)
+  X(graph)                                                                                                             \
+  X(driver)
 
 /* Pushes a new table with the functions of every area. */
 void testing_open(lua_State *L);
