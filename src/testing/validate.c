@@ -148,34 +148,25 @@ static void note_use(struct object *stream, struct object *object) {
   }
 }
 
-static struct object *device_side(enum entry entry, const struct extent *extent, const char *side) {
-  struct object *object = object_holding(extent->address);
-  if (!object || object->kind != OBJECT_memory || object->tap != tap) {
-    validate_violation(entry, "%s: %p is not in device memory that is there", side, extent->address);
-    return NULL;
-  }
-  check_inside(entry, object, extent, side);
-  return object;
-}
-
 /* A module's globals are device memory that nobody allocated. */
-static struct object *device_or_global(enum entry entry, const struct extent *extent, const char *side) {
+static void device_side(enum entry entry, const struct extent *extent, const char *side) {
   struct object *object = object_holding(extent->address);
-  if (!object && object_count(OBJECT_module)) return NULL;
-  return device_side(entry, extent, side);
+  if (object && object->kind == OBJECT_memory && object->tap == tap) {
+    check_inside(entry, object, extent, side);
+  } else if (object || !object_count(OBJECT_module)) {
+    validate_violation(entry, "%s: %p is not in device memory that is there", side, extent->address);
+  }
 }
 
-static struct object *host_side(enum entry entry, const struct extent *extent, const char *side) {
+static void host_side(enum entry entry, const struct extent *extent, const char *side) {
   struct object *object = object_holding(extent->address);
   if (object && object->kind == OBJECT_pinned) {
     check_inside(entry, object, extent, side);
-    return object;
-  }
-  if (object) validate_violation(entry, "%s: %p is device memory", side, extent->address);
-  if (!object && !pageable_allowed && !pinned_refused) {
+  } else if (object) {
+    validate_violation(entry, "%s: %p is device memory", side, extent->address);
+  } else if (!pageable_allowed && !pinned_refused) {
     validate_violation(entry, "%s: %p is not pinned, so the copy blocks", side, extent->address);
   }
-  return NULL;
 }
 
 static void check_rows(enum entry entry, const struct extent *extent, const char *side) {
@@ -185,9 +176,16 @@ static void check_rows(enum entry entry, const struct extent *extent, const char
   }
 }
 
-/* Position first: a use is of the operation about to be made. If it is refused, it passes with the next one. */
-static void enqueue(struct object *stream) {
-  if (!stream->capturing) stream->timeline->enqueued++;
+/* The driver took an operation that uses what is at the addresses; NULL: nothing. */
+static hip_error_t enqueued(hip_error_t rc, hip_stream_t handle, const void *one, const void *other) {
+  if (rc != hip_Success) return noted(rc);
+  validate_lock();
+  struct object *stream = object_find(OBJECT_stream, handle);
+  if (stream && !stream->capturing) stream->timeline->enqueued++;
+  if (stream && one) note_use(stream, object_holding(one));
+  if (stream && other) note_use(stream, object_holding(other));
+  validate_unlock();
+  return rc;
 }
 
 static bool check_copy(enum entry entry, const struct extent *to, const struct extent *from, hip_memcpy_kind_t kind,
@@ -197,13 +195,14 @@ static bool check_copy(enum entry entry, const struct extent *to, const struct e
   check_rows(entry, to, "destination");
   check_rows(entry, from, "source");
   if (stream && to->width && to->rows) {
-    enqueue(stream);
     bool to_host = kind == hip_MemcpyDeviceToHost, from_host = kind == hip_MemcpyHostToDevice;
     if (!to_host && !from_host && kind != hip_MemcpyDeviceToDevice) {
       validate_violation(entry, "direction %d says nothing", (int)kind);
     }
-    note_use(stream, to_host ? host_side(entry, to, "destination") : device_or_global(entry, to, "destination"));
-    note_use(stream, from_host ? host_side(entry, from, "source") : device_or_global(entry, from, "source"));
+    if (to_host) host_side(entry, to, "destination");
+    if (from_host) host_side(entry, from, "source");
+    if (!to_host) device_side(entry, to, "destination");
+    if (!from_host) device_side(entry, from, "source");
   }
   validate_unlock();
   return stream;
@@ -213,14 +212,15 @@ static hip_error_t check_hipMemcpyAsync(void *dst, const void *src, size_t bytes
                                         hip_stream_t stream) {
   struct extent to = {dst, bytes, bytes, 1}, from = {src, bytes, bytes, 1};
   if (!check_copy(ENTRY_hipMemcpyAsync, &to, &from, kind, stream)) return hip_ErrorInvalidHandle;
-  return noted(faults_table.hipMemcpyAsync(dst, src, bytes, kind, stream));
+  return enqueued(faults_table.hipMemcpyAsync(dst, src, bytes, kind, stream), stream, dst, src);
 }
 
 static hip_error_t check_hipMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
                                           size_t height, hip_memcpy_kind_t kind, hip_stream_t stream) {
   struct extent to = {dst, dpitch, width, height}, from = {src, spitch, width, height};
   if (!check_copy(ENTRY_hipMemcpy2DAsync, &to, &from, kind, stream)) return hip_ErrorInvalidHandle;
-  return noted(faults_table.hipMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, stream));
+  return enqueued(faults_table.hipMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, stream), stream, dst,
+                  src);
 }
 
 static bool check_fill(enum entry entry, const struct extent *to, size_t alignment, hip_stream_t handle) {
@@ -229,8 +229,7 @@ static bool check_fill(enum entry entry, const struct extent *to, size_t alignme
   check_rows(entry, to, "destination");
   if ((uintptr_t)to->address % alignment) validate_violation(entry, "%p is not aligned", to->address);
   if (stream && to->width && to->rows) {
-    enqueue(stream);
-    note_use(stream, device_or_global(entry, to, "destination"));
+    device_side(entry, to, "destination");
   }
   validate_unlock();
   return stream;
@@ -239,27 +238,27 @@ static bool check_fill(enum entry entry, const struct extent *to, size_t alignme
 static hip_error_t check_hipMemsetAsync(void *dst, int value, size_t bytes, hip_stream_t stream) {
   struct extent to = {dst, bytes, bytes, 1};
   if (!check_fill(ENTRY_hipMemsetAsync, &to, 1, stream)) return hip_ErrorInvalidHandle;
-  return noted(faults_table.hipMemsetAsync(dst, value, bytes, stream));
+  return enqueued(faults_table.hipMemsetAsync(dst, value, bytes, stream), stream, dst, NULL);
 }
 
 static hip_error_t check_hipMemset2DAsync(void *dst, size_t pitch, int value, size_t width, size_t height,
                                           hip_stream_t stream) {
   struct extent to = {dst, pitch, width, height};
   if (!check_fill(ENTRY_hipMemset2DAsync, &to, 1, stream)) return hip_ErrorInvalidHandle;
-  return noted(faults_table.hipMemset2DAsync(dst, pitch, value, width, height, stream));
+  return enqueued(faults_table.hipMemset2DAsync(dst, pitch, value, width, height, stream), stream, dst, NULL);
 }
 
 static hip_error_t check_hipMemsetD16Async(hip_deviceptr_t dst, unsigned short value, size_t count,
                                            hip_stream_t stream) {
   struct extent to = {dst, 2 * count, 2 * count, 1};
   if (!check_fill(ENTRY_hipMemsetD16Async, &to, 2, stream)) return hip_ErrorInvalidHandle;
-  return noted(faults_table.hipMemsetD16Async(dst, value, count, stream));
+  return enqueued(faults_table.hipMemsetD16Async(dst, value, count, stream), stream, dst, NULL);
 }
 
 static hip_error_t check_hipMemsetD32Async(hip_deviceptr_t dst, int value, size_t count, hip_stream_t stream) {
   struct extent to = {dst, 4 * count, 4 * count, 1};
   if (!check_fill(ENTRY_hipMemsetD32Async, &to, 4, stream)) return hip_ErrorInvalidHandle;
-  return noted(faults_table.hipMemsetD32Async(dst, value, count, stream));
+  return enqueued(faults_table.hipMemsetD32Async(dst, value, count, stream), stream, dst, NULL);
 }
 
 static void add_memory(enum object_kind kind, void *address, size_t bytes) {
@@ -591,11 +590,19 @@ static bool check_launch(enum entry entry, hip_function_t handle, const struct g
   if (function) check_geometry(entry, g, function);
   if (stream && function) {
     if (stream->device != function->device) validate_violation(entry, "stream and kernel are of different devices");
-    enqueue(stream);
-    note_use(stream, object_find(OBJECT_module, function->module));
   }
   validate_unlock();
   return stream && function;
+}
+
+static hip_error_t launched(hip_error_t rc, hip_function_t handle, hip_stream_t on) {
+  enqueued(rc, on, NULL, NULL);
+  if (rc != hip_Success) return rc;
+  validate_lock();
+  struct object *stream = object_find(OBJECT_stream, on), *function = object_find(OBJECT_function, handle);
+  if (stream && function) note_use(stream, object_find(OBJECT_module, function->module));
+  validate_unlock();
+  return rc;
 }
 
 static hip_error_t check_hipModuleLaunchKernel(hip_function_t function, unsigned int gx, unsigned int gy,
@@ -603,7 +610,8 @@ static hip_error_t check_hipModuleLaunchKernel(hip_function_t function, unsigned
                                                unsigned int shared, hip_stream_t stream, void **params, void **extra) {
   struct geometry g = {{gx, gy, gz}, {bx, by, bz}};
   if (!check_launch(ENTRY_hipModuleLaunchKernel, function, &g, stream, params, extra)) return hip_ErrorInvalidHandle;
-  return noted(faults_table.hipModuleLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, params, extra));
+  return launched(faults_table.hipModuleLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, params, extra),
+                  function, stream);
 }
 
 static hip_error_t check_hipxLaunchTimed(hip_function_t function, unsigned int gx, unsigned int gy, unsigned int gz,
@@ -620,10 +628,11 @@ static hip_error_t check_hipxLaunchTimed(hip_function_t function, unsigned int g
   if (!events[0] || !events[1]) return hip_ErrorInvalidHandle;
   hip_error_t rc =
       faults_table.hipxLaunchTimed(function, gx, gy, gz, bx, by, bz, shared, stream, params, extra, start, stop);
+  launched(rc, function, stream);
   validate_lock();
   for (int i = 0; i < 2 && rc == hip_Success; i++) event_recorded(events[i], on);
   validate_unlock();
-  return noted(rc);
+  return rc;
 }
 
 /* ---- graphs -------------------------------------------------------------------------------------------------- */
@@ -687,16 +696,18 @@ static hip_error_t check_hipGraphLaunch(hip_graph_exec_t exec, hip_stream_t stre
   validate_lock();
   struct object *object = live(ENTRY_hipGraphLaunch, OBJECT_exec, exec);
   struct object *on = outside_capture(ENTRY_hipGraphLaunch, stream);
-  if (object && on) {
-    enqueue(on);
-    for (size_t i = 0; i < object->refs.count; i++) {
-      struct object *used = reference_find(&object->refs.list[i]);
-      if (!used) WRONG(hipGraphLaunch, "the graph uses %p, which was given back", object->refs.list[i].handle);
-      note_use(on, used);
-    }
+  for (size_t i = 0; object && i < object->refs.count; i++) {
+    if (!reference_find(&object->refs.list[i]))
+      WRONG(hipGraphLaunch, "the graph uses %p, which was given back", object->refs.list[i].handle);
   }
   validate_unlock();
-  return object && on ? noted(faults_table.hipGraphLaunch(exec, stream)) : hip_ErrorInvalidHandle;
+  if (!object || !on) return hip_ErrorInvalidHandle;
+  hip_error_t rc = enqueued(faults_table.hipGraphLaunch(exec, stream), stream, NULL, NULL);
+  validate_lock();
+  for (size_t i = 0; rc == hip_Success && i < object->refs.count; i++)
+    note_use(on, reference_find(&object->refs.list[i]));
+  validate_unlock();
+  return rc;
 }
 
 static hip_error_t check_hipGraphGetNodes(hip_graph_t graph, hip_graph_node_t *nodes, size_t *count) {

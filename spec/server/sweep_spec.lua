@@ -1,0 +1,111 @@
+-- Every call of the driver fails in turn: nothing crashes, nothing leaks, claims are what a model says, and the device
+-- works afterwards.
+
+local luhip = require "luhip"
+local support = require "spec.support"
+local scenario = require "spec.server.scenario"
+local testing = require("luhip.core").testing
+
+if not testing then
+  return
+end
+
+-- These cannot fail in a way that means anything, or are ours.
+local harmless = {
+  hipGetLastError = true,
+  hipDriverGetVersion = true,
+  hipGetDevice = true,
+  hipxLaunchTag = true,
+  hipxTakeFault = true,
+  hipxSetWriter = true,
+}
+-- How often these are called depends on how fast the device is.
+local polls = { hipEventQuery = 12, hipStreamQuery = 4 }
+
+support.each_device(function(id)
+  local function objects()
+    collectgarbage()
+    collectgarbage()
+    return testing.driver_objects()
+  end
+
+  -- One run under a rule; nil: none. What went wrong, or nil, and how often the rule has struck.
+  local function run(rule)
+    local function lost()
+      return rule and rule.sticky and testing.driver_struck() > 0
+    end
+    testing.driver_reset()
+    testing.driver_renew()
+    if rule then
+      testing.driver_fail(rule)
+    end
+    local script = scenario.new(id, lost)
+    local ok, e = pcall(script.all, script)
+    script:close()
+    local struck = testing.driver_struck()
+    testing.driver_reset()
+    local violations = testing.driver_violations()
+    if #violations > 0 then
+      ok, e = false, table.concat(violations, "; ")
+    end
+    return not ok and tostring(e) or nil, struck
+  end
+
+  local function works()
+    local dev = luhip.open(id)
+    local x = dev:buffer("f32", 4, 2)
+    local value = x:read()[4]
+    dev:close()
+    return value == 2
+  end
+
+  -- Fails the nth call of each kind, for every n.
+  local function sweep(what)
+    assert.is_nil((run()))
+    local before, wrong, count = objects(), {}, 0
+    local function note(rule, e)
+      table.insert(wrong, ("%s %d %s: %s"):format(rule.call, rule.nth, rule.error, e))
+    end
+    local counted = scenario.count(id)
+    local names = {}
+    for name in pairs(counted) do
+      table.insert(names, name)
+    end
+    table.sort(names)
+    for _, name in ipairs(names) do
+      local made = counted[name]
+      for nth = 1, harmless[name] and 0 or math.min(made, polls[name] or made) do
+        local rule = { call = name, nth = nth, error = what(name), sticky = what(name) == "hipErrorIllegalAddress" }
+        local e = run(rule)
+        count = count + 1
+        if e then
+          note(rule, e)
+        end
+        local after = objects()
+        for kind, live in pairs(after) do
+          if live ~= before[kind] then
+            note(rule, ("%d %s objects, %d before"):format(live, kind, before[kind]))
+          end
+        end
+        before = after
+        if not works() then
+          note(rule, "the device does not work afterwards")
+        end
+      end
+    end
+    assert.is_true(count > 100)
+    assert(#wrong == 0, ("%d things are wrong:\n%s"):format(#wrong, table.concat(wrong, "\n", 1, math.min(#wrong, 60))))
+  end
+
+  it("E1 E3 J2 every call of the driver may fail once", function()
+    sweep(function(name)
+      return name:find "alloc" and "hipErrorOutOfMemory" or "hipErrorUnknown"
+    end)
+  end)
+
+  it("E8 every call of the driver may be the one that loses the device", function()
+    sweep(function()
+      return "hipErrorIllegalAddress"
+    end)
+  end)
+end)
