@@ -208,6 +208,10 @@ function support.run(command, options)
   for _, suffix in ipairs { "", ".in", ".out", ".err" } do
     os.remove(scratch .. suffix)
   end
+  local violation = result.stderr:match "driver contract violated:[^\n]*" -- see spec/support/helper.lua
+  if violation then
+    error("in a child process: " .. violation, 2)
+  end
   return result
 end
 

@@ -22,7 +22,10 @@ function scenario.new(id, lost)
 end
 
 local function carries(buffer)
-  return not buffer:check()
+  testing.driver_pause(true)
+  local clean, e = buffer:check()
+  testing.driver_pause(false)
+  return not clean, e
 end
 
 --- Calls fn. Returns whether it worked, whether a driver call was failed inside, and its result or error. `excused`: what
@@ -83,11 +86,11 @@ function scenario:operate(what, reads, writes, fn, values)
     return
   end
   for i, name in ipairs(writes) do
-    local bad = carries(self.buffers[name])
+    local bad, why = carries(self.buffers[name])
     if stale and ok and not bad then
       error(("%s: its input is stale, but %s is not"):format(what, name), 0)
     elseif bad and not (stale or hit) then
-      error(("%s: %s carries a failure: %s"):format(what, name, select(2, self.buffers[name]:check())), 0)
+      error(("%s: %s carries a failure: %s"):format(what, name, why), 0)
     elseif not ok and not bad and stale then
       error(("%s: %s is clean after %s"):format(what, name, e), 0)
     end
@@ -145,10 +148,16 @@ function scenario:prepare()
     end)
   end
   for _, name in ipairs { "a", "b", "c", "d" } do
-    self.buffers[name] = self.dev:buffer("f32", n)
+    self.buffers[name] = self:make("buffer", function()
+      return self.dev:buffer("f32", n)
+    end)
+    if not self.buffers[name] then
+      return false
+    end
     self.model[name] = { value = 0, bad = false }
     self:fill(name, 0)
   end
+  return true
 end
 
 function scenario:on(stream, fn)
@@ -197,12 +206,15 @@ end
 
 --- Only the first half of it, twice.
 function scenario:write_halves(name, value, stream)
+  if not self.buffers[name] then
+    return
+  end
   for half = 0, 1 do
     local was = self.model[name]
-    local view = self.buffers[name]:slice(half * n // 2 + 1, (half + 1) * n // 2)
     local ok = self:step(
       "write of a half",
       self:on(stream, function()
+        local view = self.buffers[name]:slice(half * n // 2 + 1, (half + 1) * n // 2)
         view:write(string.pack("<f", value):rep(n // 2))
       end)
     )
@@ -420,10 +432,9 @@ function scenario:house()
 end
 
 function scenario:all()
-  if not self:open() then
+  if not self:open() or not self:prepare() then
     return
   end
-  self:prepare()
   self:streams()
   self:shapes()
   if self.k then
@@ -437,10 +448,9 @@ function scenario:all()
   end
 end
 
---- A driver call that fails here has nobody to be told of it.
 function scenario:close()
   if self.dev then
-    pcall(self.dev.close, self.dev)
+    self.dev:close()
   end
   self.buffers, self.k, self.s1, self.s2, self.dev = {}, nil, nil, nil, nil
 end

@@ -4,6 +4,7 @@
 local luhip = require "luhip"
 local support = require "spec.support"
 local scenario = require "spec.server.scenario"
+local work = require "spec.server.work"
 local testing = require("luhip.core").testing
 
 if not testing then
@@ -41,7 +42,10 @@ support.each_device(function(id)
     end
     local script = scenario.new(id, lost)
     local ok, e = pcall(script.all, script)
-    script:close()
+    local closed, why = pcall(script.close, script)
+    if not closed then
+      ok, e = false, "close: " .. tostring(why)
+    end
     local struck = testing.driver_struck()
     testing.driver_reset()
     local violations = testing.driver_violations()
@@ -88,8 +92,9 @@ support.each_device(function(id)
           end
         end
         before = after
-        if not works() then
-          note(rule, "the device does not work afterwards")
+        local fine, value = pcall(works)
+        if not (fine and value) then
+          note(rule, "the device does not work afterwards: " .. tostring(value))
         end
       end
     end
@@ -101,6 +106,56 @@ support.each_device(function(id)
     sweep(function(name)
       return name:find "alloc" and "hipErrorOutOfMemory" or "hipErrorUnknown"
     end)
+  end)
+
+  it("E8 a lost device says so at every use, names the launch suspected, and is had again by opening it", function()
+    local dev = support.open(id)
+    local k = work.kernels(dev)
+    local x, y = dev:buffer("f32", 8, 1), dev:buffer("f32", 8, 1)
+    dev:sync()
+    k.add:launch(work.over(8), x, 8, 1)
+    testing.driver_fail { call = "hipEventQuery", error = "hipErrorIllegalAddress", sticky = true }
+    support.assert_error_kind("driver", function()
+      dev:sync()
+    end, "hipErrorIllegalAddress")
+    for _, use in ipairs {
+      function()
+        k.add:launch(work.over(8), y, 8, 1)
+      end,
+      function()
+        y:read()
+      end,
+      function()
+        y:fill(1)
+      end,
+      function()
+        y:write { 1, 2, 3, 4, 5, 6, 7, 8 }
+      end,
+      function()
+        y:copy(x)
+      end,
+      function()
+        dev:sync()
+      end,
+      function()
+        dev:start_profile()
+      end,
+    } do
+      support.assert_error_kind("poisoned", use, "hipErrorIllegalAddress", "'add'", "open it again")
+    end
+    dev:close()
+    testing.driver_reset()
+    assert.is_true(works())
+  end)
+
+  it("E8 out of memory loses nothing", function()
+    local dev = support.open(id)
+    testing.driver_fail { call = "hipMalloc", error = "hipErrorOutOfMemory", times = 8 }
+    support.assert_error_kind("oom", function()
+      dev:buffer("f32", 8, 1)
+    end)
+    testing.driver_reset()
+    assert.equal(1.0, dev:buffer("f32", 8, 1):read()[8])
   end)
 
   it("E8 every call of the driver may be the one that loses the device", function()

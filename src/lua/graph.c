@@ -145,8 +145,8 @@ static int after_recording(lua_State *L, int status, lua_KContext context) {
   struct lb_graph *graph = new_graph(L, DEVICE, guard->owner);
   luhip_error *error = NULL;
   luhip_device *device = lb_owner(L, guard->owner);
-  guard->open = false; /* over in any case */
   luhip_status ended = luhip_stream_end_capture(device, guard->stream, &graph->graph, &error);
+  guard->open = ended != LUHIP_OK; /* over as a rule; not where the device could not be entered */
   return ended == LUHIP_OK ? lb_logged(L, 1) : lb_fail(L, ended, error);
 }
 

@@ -249,11 +249,12 @@ luhip_status luhip_stream_end_capture(luhip_device *device, luhip_stream *stream
 
 luhip_status luhip_stream_cancel_capture(luhip_device *device, luhip_stream *stream, luhip_error **error) {
   uint32_t slot;
-  luhip_status status = enter(device, stream, &slot, error);
+  luhip_status status = device_enter_host(device, error);
   if (status) return status;
-  capture_end_with(device, slot);
+  status = slot_of(device, stream, &slot, error);
+  if (!status) capture_end_with(device, slot);
   device_leave(device);
-  return LUHIP_OK;
+  return status;
 }
 
 luhip_status luhip_stream_capture_state(luhip_device *device, luhip_stream *stream, luhip_capture_state *state,
@@ -267,7 +268,7 @@ luhip_status luhip_stream_capture_state(luhip_device *device, luhip_stream *stre
 }
 
 bool luhip_device_is_recording(luhip_device *device) {
-  if (device_enter(device, NULL)) return false;
+  if (device_enter_host(device, NULL)) return false;
   bool recording = device->recordings;
   device_leave(device);
   return recording;

@@ -75,7 +75,7 @@ bool device_closing(luhip_device *device) {
   return state_of(device) != DEVICE_OPEN;
 }
 
-luhip_status device_enter(luhip_device *device, luhip_error **error) {
+luhip_status device_enter_host(luhip_device *device, luhip_error **error) {
   if (device->fork_count != fork_count()) {
     return error_set(error, LUHIP_E_FORKED, "device %s was opened before this process was forked; open it again here",
                      device->info.id);
@@ -85,8 +85,17 @@ luhip_status device_enter(luhip_device *device, luhip_error **error) {
     pthread_mutex_unlock(&device->lock);
     return error_set(error, LUHIP_E_FREED, "device %s was closed", device->info.id);
   }
-  device->api->hipSetDevice(device->ordinal);
   return LUHIP_OK;
+}
+
+luhip_status device_enter(luhip_device *device, luhip_error **error) {
+  luhip_status status = device_enter_host(device, error);
+  if (status) return status;
+  hip_error_t rc = device->api->hipSetDevice(device->ordinal);
+  if (rc == hip_Success) return LUHIP_OK;
+  device_poison(device, rc);
+  pthread_mutex_unlock(&device->lock); /* on another device nothing may be done in its name */
+  return error_give(error, driver_error(rc, LUHIP_E_DRIVER, "device %s cannot be made current", device->info.id));
 }
 
 bool device_enter_quietly(luhip_device *device) {
@@ -177,13 +186,15 @@ static luhip_status fill_options(const luhip_device *device, luhip_open_options 
   return LUHIP_OK;
 }
 
+static luhip_status not_started(const luhip_device *device, hip_error_t rc, luhip_error **error) {
+  return error_give(error, driver_error(rc, LUHIP_E_NO_DEVICE, "device %s cannot be started", device->info.id));
+}
+
 static luhip_status start_driver(luhip_device *device, luhip_error **error) {
   const struct hip_api *api = device->api;
   hip_error_t rc = api->hipInit(0);
   if (rc == hip_Success) rc = api->hipSetDevice(device->ordinal);
-  if (rc != hip_Success) {
-    return error_give(error, driver_error(rc, LUHIP_E_NO_DEVICE, "device %s cannot be started", device->info.id));
-  }
+  if (rc != hip_Success) return not_started(device, rc, error);
   if (device->options.checked && !api->hipxSetChecked) {
     return error_set(error, LUHIP_E_ARGUMENT, "device %s has no checked mode", device->info.id);
   }
@@ -209,8 +220,8 @@ static luhip_status device_new(const struct device_name *name, const luhip_open_
   failure_store_open(&device->failures);
   luhip_status status = fill_options(device, &device->options, error);
   if (!status) {
-    devices_describe(name, &device->info);
-    status = start_driver(device, error);
+    hip_error_t rc = devices_describe(name, &device->info);
+    status = rc == hip_Success ? start_driver(device, error) : not_started(device, rc, error);
   }
   if (status) {
     device_release(device);
@@ -318,12 +329,13 @@ static void registry_remove(luhip_device *device) {
   pthread_mutex_unlock(&registry.lock);
 }
 
-/* With the lock: true when no other thread is inside and all work has passed. */
+/* With the lock: true when no other thread is inside and all work has passed. On a lost device nothing runs any more, and
+   it may only be had again when the driver got everything back. */
 static bool quiesce(luhip_device *device) {
   luhip_wait most = {.timeout_ms = CLOSE_MOST_MS};
   struct waiting waiting = waiting_start(&most);
   waiting.closing = true;
-  bool idle = wait_all(device, &waiting, NULL) == LUHIP_OK;
+  bool idle = wait_all(device, &waiting, NULL) == LUHIP_OK || device->poison;
   while (device->dropped && clock_ms() - waiting.start_ms < CLOSE_MOST_MS) {
     pthread_mutex_unlock(&device->lock);
     struct timespec nap = {.tv_nsec = 100000};

@@ -17,13 +17,14 @@ static int attribute(const struct device_name *name, hip_device_attribute_t whic
   return value;
 }
 
-void devices_describe(const struct device_name *name, luhip_device_info *info) {
+hip_error_t devices_describe(const struct device_name *name, luhip_device_info *info) {
   *info = (luhip_device_info){0};
   name->provider->id(name->ordinal, info->id, sizeof info->id);
   snprintf(info->backend, sizeof info->backend, "%s", name->provider->name);
-  name->api->hipDeviceGetName(info->name, sizeof info->name, name->ordinal);
-  name->api->hipxDeviceArch(info->arch, sizeof info->arch, name->ordinal);
-  name->api->hipDeviceTotalMem(&info->memory_bytes, name->ordinal);
+  hip_error_t rc = name->api->hipDeviceGetName(info->name, sizeof info->name, name->ordinal);
+  if (rc == hip_Success) rc = name->api->hipxDeviceArch(info->arch, sizeof info->arch, name->ordinal);
+  if (rc == hip_Success) rc = name->api->hipDeviceTotalMem(&info->memory_bytes, name->ordinal);
+  if (rc != hip_Success) return rc;
   info->warp_size = attribute(name, hip_DeviceAttributeWarpSize, 32);
   info->units = attribute(name, hip_DeviceAttributeMultiprocessorCount, 1);
   info->max_threads = attribute(name, hip_DeviceAttributeMaxThreadsPerBlock, 1024);
@@ -37,6 +38,7 @@ void devices_describe(const struct device_name *name, luhip_device_info *info) {
   int alignment = attribute(name, hip_DeviceAttributeTextureAlignment, 256);
   info->alignment = alignment < 32 ? 32 : (size_t)alignment;
   info->integrated = attribute(name, hip_DeviceAttributeIntegrated, 0) != 0;
+  return hip_Success;
 }
 
 /* ---- the list ------------------------------------------------------------------------------------------------ */
@@ -70,7 +72,8 @@ static void list_provider(struct listing *listing, const struct hip_provider *pr
   }
   for (name.ordinal = 0; name.ordinal < listed; name.ordinal++) {
     luhip_device_info *info = list_next(listing);
-    if (info) devices_describe(&name, info);
+    hip_error_t rc = info ? devices_describe(&name, info) : hip_Success;
+    if (rc != hip_Success) snprintf(info->reason, sizeof info->reason, "the driver answered %s", hip_error_name(rc));
   }
 }
 

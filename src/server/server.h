@@ -99,6 +99,8 @@ struct luhip_device {
 
 /* Takes the lock and makes the device current. E_FREED when it was closed, E_FORKED in a child process. */
 luhip_status device_enter(luhip_device *device, luhip_error **error);
+/* The same for what asks nothing of the driver, and must be possible also when that fails. */
+luhip_status device_enter_host(luhip_device *device, luhip_error **error);
 /* The same for clean-up: false means that nothing of the device may be touched any more (closed or forked). */
 bool device_enter_quietly(luhip_device *device);
 void device_leave(luhip_device *device);
@@ -133,7 +135,8 @@ struct device_name {
 };
 
 luhip_status devices_find(const char *id, struct device_name *name, luhip_error **error);
-void devices_describe(const struct device_name *name, luhip_device_info *info);
+/* The driver's code; of a device that does not tell its name, architecture and memory only the id is known. */
+hip_error_t devices_describe(const struct device_name *name, luhip_device_info *info);
 
 /* ---- wait.c -------------------------------------------------------------------------------------------------- */
 

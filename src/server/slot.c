@@ -26,20 +26,20 @@ luhip_status slot_of(struct luhip_device *device, luhip_stream *stream, uint32_t
 
 /* ---- markers ------------------------------------------------------------------------------------------------- */
 
-static struct marker *marker_new(struct luhip_device *device) {
+static hip_error_t marker_new(struct luhip_device *device, struct marker **out) {
   struct marker *marker = device->spare_markers;
+  hip_error_t rc = hip_Success;
   if (marker) {
     device->spare_markers = marker->next;
     marker->next = NULL;
-    return marker;
+  } else {
+    marker = calloc(1, sizeof *marker);
+    if (!marker) return hip_ErrorOutOfMemory;
+    rc = device->api->hipEventCreateWithFlags(&marker->event, hip_EventDisableTiming);
+    if (rc != hip_Success) free(marker);
   }
-  marker = calloc(1, sizeof *marker);
-  if (!marker) return NULL;
-  if (device->api->hipEventCreateWithFlags(&marker->event, hip_EventDisableTiming) != hip_Success) {
-    free(marker);
-    return NULL;
-  }
-  return marker;
+  if (rc == hip_Success) *out = marker;
+  return rc;
 }
 
 static void marker_give(struct luhip_device *device, struct marker *marker) {
@@ -54,9 +54,10 @@ void marker_release(struct luhip_device *device, struct marker *marker) {
 }
 
 static hip_error_t record_marker(struct luhip_device *device, struct slot *slot, struct marker **out) {
-  struct marker *marker = marker_new(device);
-  if (!marker) return hip_ErrorOutOfMemory;
-  hip_error_t rc = device->api->hipEventRecord(marker->event, slot->handle);
+  struct marker *marker;
+  hip_error_t rc = marker_new(device, &marker);
+  if (rc != hip_Success) return rc;
+  rc = device->api->hipEventRecord(marker->event, slot->handle);
   if (rc != hip_Success) {
     marker_give(device, marker);
     return rc;

@@ -201,7 +201,7 @@ luhip_status luhip_stream_wait_event(luhip_device *device, luhip_stream *stream,
 
 size_t luhip_device_streams(luhip_device *device, luhip_stream **list, size_t max) {
   size_t count = 0;
-  if (device_enter(device, NULL)) return 0;
+  if (device_enter_host(device, NULL)) return 0;
   for (uint32_t i = 0; i < SLOTS; i++) {
     luhip_stream *owner = device->slots[i].owner;
     if (!owner) continue;

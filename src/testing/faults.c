@@ -10,6 +10,7 @@
  *   testing.driver_struck()   how many calls were answered by rules since the last driver_reset
  *   testing.driver_calls()    { hipMalloc = 3, ... } since the last driver_reset
  *   testing.driver_reset()    no rules, no counts
+ *   testing.driver_pause(on)  while on, calls are neither counted nor failed: for what a spec asks in between
  */
 #include "testing/driver.h"
 
@@ -33,6 +34,7 @@ static struct {
   struct rule rules[RULES];
   unsigned nrules;
   hip_error_t lost; /* of a sticky rule that has struck */
+  bool paused;
 } faults = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void faults_lock(void) {
@@ -75,6 +77,10 @@ static bool survives(enum entry entry) {
 static bool strikes(enum entry entry, hip_error_t *rc) {
   bool struck = false;
   faults_lock();
+  if (faults.paused) {
+    faults_unlock();
+    return false;
+  }
   uint64_t call = ++faults.calls[entry];
   if (faults.lost != hip_Success && !survives(entry)) {
     *rc = faults.lost;
@@ -197,6 +203,14 @@ static int driver_reset(lua_State *L) {
   faults.nrules = 0;
   faults.struck = 0;
   faults.lost = hip_Success;
+  faults.paused = false;
+  faults_unlock();
+  return 0;
+}
+
+static int driver_pause(lua_State *L) {
+  faults_lock();
+  faults.paused = lua_toboolean(L, 1);
   faults_unlock();
   return 0;
 }
@@ -223,10 +237,8 @@ static int driver_calls(lua_State *L) {
 }
 
 void faults_functions(lua_State *L) {
-  static const luaL_Reg functions[] = {{"driver_fail", driver_fail},
-                                       {"driver_reset", driver_reset},
-                                       {"driver_struck", driver_struck},
-                                       {"driver_calls", driver_calls},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"driver_fail", driver_fail},     {"driver_reset", driver_reset},
+                                       {"driver_struck", driver_struck}, {"driver_pause", driver_pause},
+                                       {"driver_calls", driver_calls},   {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }
