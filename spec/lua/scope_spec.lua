@@ -144,6 +144,67 @@ support.each_device(function(id)
     assert.equal("none", dev:with(s, co))
   end)
 
+  it("B6 what counts is the scope at creation, not that of the first use", function()
+    local inside, outside
+    local wrapped = coroutine.wrap(current)
+    dev:with(s, function()
+      inside = coroutine.create(current)
+      dev:dry_run(function()
+        outside = coroutine.wrap(dry)
+      end)
+    end)
+    dev:with(t, function()
+      assert.same({ true, s.id }, { coroutine.resume(inside) })
+      assert.is_nil(wrapped())
+    end)
+    assert.is_true(outside())
+  end)
+
+  it("B6 a coroutine created inside another has that one's scope", function()
+    local made
+    local maker = coroutine.wrap(function()
+      dev:with(s, function()
+        coroutine.yield()
+        made = coroutine.wrap(current)
+      end)
+    end)
+    maker()
+    dev:with(t, maker)
+    assert.equal(s.id, made())
+  end)
+
+  it("B6 coroutine.create and coroutine.wrap are what they were otherwise", function()
+    local message = select(2, pcall(coroutine.create, 1))
+    assert.truthy(message:find("bad argument #1 to '[%w.]*create' %(function expected"), message)
+    message = select(2, pcall(coroutine.wrap))
+    assert.truthy(message:find("bad argument #1 to '[%w.]*wrap' %(function expected"), message)
+    assert.same({ true, 1, 2 }, { coroutine.resume(
+      coroutine.create(function(...)
+        return ...
+      end),
+      1,
+      2
+    ) })
+    local co = coroutine.create(error)
+    assert.is_false((coroutine.resume(co, "x")))
+    assert.equal("dead", coroutine.status(co))
+    assert.equal("thread", type(co))
+    local kept = setmetatable({}, { __mode = "k" })
+    for _ = 1, 10 do
+      kept[coroutine.create(print)] = true
+    end
+    collectgarbage()
+    collectgarbage()
+    assert.is_nil(next(kept))
+  end)
+
+  it("B6 a coroutine that C made inherits at its first use", function()
+    local co = core.testing.new_thread(current)
+    dev:with(s, function()
+      assert.same({ true, s.id }, { coroutine.resume(co) })
+    end)
+  end)
+
   it("B6 inheritance goes through coroutines that resume others", function()
     dev:with(s, function()
       local middle = coroutine.wrap(function()

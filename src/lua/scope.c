@@ -6,11 +6,14 @@
  * frame is also the call's to-be-closed value, so it is taken away however the call ends: a return, an error
  * (which is not caught, so a message handler sees the whole traceback), a coroutine.close. fn may yield.
  *
- * Lua tells nobody that a coroutine was created, so a coroutine inherits at its first use of the device: the
- * frame of the coroutine that resumed it, which, unless it was kept for later, is the one that created it. What
- * it inherited stays with it. A coroutine that used the device before keeps what it had.
+ * A coroutine inherits the frame of the one that creates it. Lua tells nobody that a coroutine was created, so
+ * coroutine.create and coroutine.wrap are replaced by functions that call the real ones and note it. A coroutine
+ * made past them (by C, or by a function that was kept from before luhip was loaded) inherits at its first use of
+ * the device: the frame of the coroutine that resumed it. What was inherited stays.
  */
 #include <string.h>
+
+#include <lualib.h>
 
 #include "lua/binding.h"
 
@@ -73,6 +76,69 @@ static const struct frame *push_frame(lua_State *L) {
   lua_remove(L, -2);
   return lua_touserdata(L, -1);
 }
+
+/* ---- creation -------------------------------------------------------------------------------------------------------- */
+
+/* The coroutine at idx was created by the running one. */
+static void inherit(lua_State *L, int idx) {
+  const struct lb_state *state = lb_state(L);
+  idx = lua_absindex(L, idx);
+  luaL_checkstack(L, 10, NULL);
+  push_scopes(L);
+  lua_pushvalue(L, idx);
+  if (state->scopes == 0 && L == state->main)
+    lua_pushboolean(L, 0);
+  else
+    push_frame(L);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+}
+
+/* Calls the function of Lua's that this stands for; a wrong argument is named here, by this one's name. */
+static void call_real(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_settop(L, 1);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, 1, 1);
+}
+
+static int scope_create(lua_State *L) {
+  call_real(L);
+  if (lua_isthread(L, 1)) inherit(L, 1);
+  return 1;
+}
+
+/* What coroutine.wrap gives has the coroutine as its upvalue. */
+static int scope_wrap(lua_State *L) {
+  call_real(L);
+  if (lua_iscfunction(L, 1) && lua_getupvalue(L, 1, 1)) {
+    if (lua_isthread(L, 2)) inherit(L, 2);
+    lua_settop(L, 1);
+  }
+  return 1;
+}
+
+/* Replaces a function of the table on top, once. */
+static void replace(lua_State *L, const char *name, lua_CFunction function) {
+  if (lua_getfield(L, -1, name) != LUA_TFUNCTION || lua_tocfunction(L, -1) == function) {
+    lua_pop(L, 1);
+    return;
+  }
+  lua_pushcclosure(L, function, 1);
+  lua_setfield(L, -2, name);
+}
+
+static void watch_creation(lua_State *L) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  if (lua_getfield(L, -1, LUA_COLIBNAME) == LUA_TTABLE) {
+    replace(L, "create", scope_create);
+    replace(L, "wrap", scope_wrap);
+  }
+  lua_pop(L, 2);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------------------------------- */
 
 /* The innermost frame that sets a stream for the device, and whether any makes it a dry run. */
 struct lb_scope lb_scope(lua_State *L, const struct lb_state *state, const struct lb_device *device) {
@@ -168,4 +234,5 @@ int lb_device_dry_run(lua_State *L) {
 void lb_open_scope(lua_State *L) {
   static const luaL_Reg meta[] = {{"__close", frame_close}, {"__gc", frame_gc}, {NULL, NULL}};
   lb_class_register(L, LB_SCOPE, &(struct lb_class_functions){NULL, NULL, meta});
+  watch_creation(L);
 }

@@ -199,10 +199,19 @@ static int testing_share(lua_State *L) {
   return 1;
 }
 
+/* new_thread(fn) -> a coroutine that coroutine.create has not seen */
+static int testing_new_thread(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_State *co = lua_newthread(L);
+  lua_pushvalue(L, 1);
+  lua_xmove(L, co, 1);
+  return 1;
+}
+
 void testing_open_lua(lua_State *L) {
-  static const luaL_Reg functions[] = {{"state", testing_state},           {"threads", testing_threads},
-                                       {"charged", testing_charged},       {"current", testing_current},
-                                       {"share", testing_share},           {"readable", testing_readable},
-                                       {"soft_limit", testing_soft_limit}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"state", testing_state},           {"threads", testing_threads},       {"charged", testing_charged},
+      {"current", testing_current},       {"share", testing_share},           {"readable", testing_readable},
+      {"soft_limit", testing_soft_limit}, {"new_thread", testing_new_thread}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }
