@@ -388,6 +388,18 @@ typedef struct luhip_compile_options {
 
 LUHIP_API luhip_status luhip_compile(luhip_device *device, const char *source, const luhip_compile_options *options,
                                      luhip_program **program, luhip_error **error);
+/* The same beside the program: it begins as soon as a processor is free for it, and source and options may be freed at
+   once. ready does not wait. wait gives the program, each time, or what luhip_compile would have returned; E_FREED when
+   the device was closed meanwhile. A job that is released before it was begun is not begun. Closing a device waits for its
+   compiles that have begun. */
+typedef struct luhip_compiling luhip_compiling;
+LUHIP_API luhip_status luhip_compile_start(luhip_device *device, const char *source,
+                                           const luhip_compile_options *options, luhip_compiling **compiling,
+                                           luhip_error **error);
+LUHIP_API bool luhip_compile_ready(luhip_compiling *compiling);
+LUHIP_API luhip_status luhip_compile_wait(luhip_compiling *compiling, const luhip_wait *wait, luhip_program **program,
+                                          luhip_error **error);
+LUHIP_API void luhip_compiling_release(luhip_compiling *compiling);
 LUHIP_API luhip_program *luhip_program_retain(luhip_program *program);
 LUHIP_API void luhip_program_release(luhip_program *program);
 LUHIP_API size_t luhip_program_kernels(const luhip_program *program);

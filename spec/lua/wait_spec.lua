@@ -56,6 +56,20 @@ support.each_device(function(id)
       end)
     end
 
+    it("B7 Ctrl-C ends a wait for a compile in the background", function()
+      local path = support.temporary_directory() .. "/clang++"
+      support.write_file(path, "#!/bin/sh\nsleep 3\n")
+      os.execute("chmod +x " .. support.quote(path))
+      local r = interrupted(
+        id,
+        ([[
+          require("luhip.core").testing.kernel_setenv("LUHIP_CLANG", "%s")
+          dev:kernel('extern "C" __global__ void k() {}', { background = true }):launch({ grid = 1, block = 1 })
+        ]]):format(path)
+      )
+      assert.truthy(r.stdout:find("false [^\n]*interrupted!"), r.stdout .. r.stderr)
+    end)
+
     it("B7 Ctrl-C ends a wait inside a coroutine, and raises where it was resumed", function()
       local r = interrupted(id, "print(pcall(coroutine.wrap(function() dev:sync() end))) return 1")
       assert.truthy(r.stdout:find("false [^\n]*interrupted!"), r.stdout .. r.stderr)

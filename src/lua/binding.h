@@ -310,7 +310,8 @@ void lb_future_result(lua_State *L, int idx);
 
 /* options.c */
 /* Reads the compile options at idx (nil: none) and pushes what owns them. name: a kernel that is asked for, or NULL. */
-void lb_compile_options(lua_State *L, int idx, const char *name, luhip_compile_options *options, bool *lazy);
+enum lb_when { LB_COMPILE_NOW, LB_COMPILE_LAZY, LB_COMPILE_BACKGROUND };
+void lb_compile_options(lua_State *L, int idx, const char *name, luhip_compile_options *options, enum lb_when *when);
 
 /* program.c and kernel.c */
 int lb_device_compile(lua_State *L);
@@ -324,7 +325,8 @@ struct lb_program {
   struct lb_device *owner;
 };
 struct lb_kernel {
-  luhip_kernel *kernel; /* NULL: freed, or lazy and not compiled yet */
+  luhip_kernel *kernel;       /* NULL: freed, or lazy and not compiled yet */
+  luhip_compiling *compiling; /* of one that is lazy, in the background; NULL: at its first use */
   struct lb_device *owner;
   bool lazy;
 };

@@ -6,10 +6,22 @@
 static int kernel_free(lua_State *L) {
   struct lb_kernel *kernel = lb_check(L, 1, LB_KERNEL);
   luhip_kernel *native = kernel->kernel;
+  luhip_compiling *compiling = kernel->compiling;
   kernel->kernel = NULL;
+  kernel->compiling = NULL;
   kernel->lazy = false;
+  luhip_compiling_release(compiling);
   luhip_kernel_release(native);
   return 0;
+}
+
+/* k:ready() -> whether a use of it would not have to wait for a compiler */
+static int kernel_ready(lua_State *L) {
+  const struct lb_kernel *kernel = lb_check(L, 1, LB_KERNEL);
+  lb_owner(L, kernel->owner);
+  if (!kernel->kernel && !kernel->lazy) lb_argument(L, 1, LUHIP_E_FREED, "the kernel was freed");
+  lua_pushboolean(L, kernel->kernel || (kernel->compiling && luhip_compile_ready(kernel->compiling)));
+  return 1;
 }
 
 /* ---- questions -------------------------------------------------------------------------------------------------------- */
@@ -112,8 +124,11 @@ static int kernel_tostring(lua_State *L) {
 }
 
 void lb_open_kernel(lua_State *L) {
-  static const luaL_Reg methods[] = {
-      {"occupancy", kernel_occupancy}, {"suggest_block", kernel_suggest_block}, {"free", kernel_free}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"occupancy", kernel_occupancy},
+                                     {"suggest_block", kernel_suggest_block},
+                                     {"ready", kernel_ready},
+                                     {"free", kernel_free},
+                                     {NULL, NULL}};
   static const luaL_Reg fields[] = {
       {"name", field_name},
       {"params", field_params},

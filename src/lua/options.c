@@ -12,9 +12,9 @@
 
 #include "lua/binding.h"
 
-enum key { NAME, DEFINES, INCLUDE_DIRS, HEADERS, FLAGS, NAMES, ACCESS, CACHE, TIMEOUT, STRICT, LAZY };
-static const char *const keys[] = {"name",   "defines", "include_dirs", "headers", "flags", "names",
-                                   "access", "cache",   "timeout",      "strict",  "lazy",  NULL};
+enum key { NAME, DEFINES, INCLUDE_DIRS, HEADERS, FLAGS, NAMES, ACCESS, CACHE, TIMEOUT, STRICT, LAZY, BACKGROUND };
+static const char *const keys[] = {"name",  "defines", "include_dirs", "headers", "flags",      "names", "access",
+                                   "cache", "timeout", "strict",       "lazy",    "background", NULL};
 
 /* ---- what owns it ------------------------------------------------------------------------------------------------------- */
 
@@ -160,7 +160,14 @@ static bool read_boolean(lua_State *L, int idx, const char *what) {
   return lua_toboolean(L, idx);
 }
 
-static void read_option(lua_State *L, int anchor, enum key key, int idx, luhip_compile_options *options, bool *lazy) {
+/* lazy, or background, which says more. */
+static void read_when(lua_State *L, int idx, const char *what, enum lb_when value, enum lb_when *when) {
+  if (!when) lb_raise(L, LUHIP_E_ARGUMENT, "%s is an option of dev:kernel, not of dev:compile", what);
+  if (read_boolean(L, idx, what) && *when < value) *when = value;
+}
+
+static void read_option(lua_State *L, int anchor, enum key key, int idx, luhip_compile_options *options,
+                        enum lb_when *when) {
   switch (key) {
   case NAME:
     options->name = keep_text(L, anchor, idx, "name");
@@ -193,8 +200,10 @@ static void read_option(lua_State *L, int anchor, enum key key, int idx, luhip_c
     options->strict = read_boolean(L, idx, "strict");
     break;
   case LAZY:
-    if (!lazy) lb_raise(L, LUHIP_E_ARGUMENT, "lazy is an option of dev:kernel, not of dev:compile");
-    *lazy = read_boolean(L, idx, "lazy");
+    read_when(L, idx, keys[key], LB_COMPILE_LAZY, when);
+    break;
+  case BACKGROUND:
+    read_when(L, idx, keys[key], LB_COMPILE_BACKGROUND, when);
     break;
   }
 }
@@ -209,15 +218,16 @@ static void add_name(lua_State *L, int anchor, const char *name, luhip_compile_o
   options->names = names;
 }
 
-void lb_compile_options(lua_State *L, int idx, const char *name, luhip_compile_options *options, bool *lazy) {
+void lb_compile_options(lua_State *L, int idx, const char *name, luhip_compile_options *options, enum lb_when *when) {
   *options = (luhip_compile_options){0};
+  if (when) *when = LB_COMPILE_NOW;
   if (!lua_isnil(L, idx)) check_table(L, idx, "options");
   luaL_checkstack(L, 20, NULL);
   lua_newtable(L);
   int anchor = lua_gettop(L);
   if (!lua_isnil(L, idx)) {
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1))
-      read_option(L, anchor, (enum key)lb_check_key(L, -2, keys, "options"), anchor + 2, options, lazy);
+      read_option(L, anchor, (enum key)lb_check_key(L, -2, keys, "options"), anchor + 2, options, when);
   }
   if (name && strchr(name, '<')) add_name(L, anchor, name, options);
 }

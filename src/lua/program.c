@@ -3,7 +3,8 @@
  *
  * A program keeps a table of the kernel objects it gave (user value 2), so that asking twice gives the same
  * object. Its key is the native kernel, which the program holds as long as it lives; an object that was freed is
- * replaced. A lazy kernel keeps its recipe (source, name, options) and compiles when it is first needed.
+ * replaced. A lazy kernel keeps its recipe (source, name, options) and compiles when it is first needed; one in the
+ * background has a job of the library as well, which is waited for then.
  */
 #include <string.h>
 
@@ -23,13 +24,36 @@ static bool is_of_the_work(luhip_status status) {
   return status == LUHIP_E_COMPILE || status == LUHIP_E_TIMEOUT || status == LUHIP_E_MEMORY || status == LUHIP_E_DRIVER;
 }
 
-/* Compiles the text at `source` with the options at `options`; pushes the program. `launched`: it is for a launch,
-   so that a failure of the work is not raised but pushed, and NULL returned. */
-static struct lb_program *push_program(lua_State *L, int device, int source, int options, const char *name, bool *lazy,
-                                       bool launched) {
+struct awaited {
+  struct lb_kernel *kernel;
+  luhip_program **program;
+};
+
+static luhip_status await(void *object, const luhip_wait *wait, luhip_error **error) {
+  const struct awaited *awaited = object;
+  if (!awaited->kernel->compiling) return LUHIP_E_FREED; /* by a hook */
+  return luhip_compile_wait(awaited->kernel->compiling, wait, awaited->program, error);
+}
+
+/* The job is over, well or not, unless the wait was only interrupted. */
+static luhip_status await_background(lua_State *L, struct lb_kernel *kernel, luhip_program **program,
+                                     luhip_error **error) {
+  luhip_status status = lb_wait_status(L, await, &(struct awaited){kernel, program}, error);
+  if (status == LUHIP_E_INTERRUPTED) return status;
+  luhip_compiling *compiling = kernel->compiling;
+  kernel->compiling = NULL;
+  luhip_compiling_release(compiling);
+  return status;
+}
+
+/* Compiles the text at `source` with the options at `options`, for a kernel that is lazy, or for NULL; pushes the program.
+   `launched`: it is for a launch, so that a failure of the work is not raised but pushed, and NULL returned. */
+static struct lb_program *push_program(lua_State *L, int device, int source, int options, const char *name,
+                                       struct lb_kernel *lazy, bool launched) {
   luhip_compile_options native;
+  enum lb_when when;
   struct lb_device *owner = lb_check(L, device, LB_DEVICE);
-  lb_compile_options(L, options, name, &native, lazy);
+  lb_compile_options(L, options, name, &native, &when);
   struct lb_program *program = lb_new(L, LB_PROGRAM, sizeof *program, 2);
   program->owner = owner;
   lua_pushvalue(L, device);
@@ -37,14 +61,18 @@ static struct lb_program *push_program(lua_State *L, int device, int source, int
   lua_newtable(L);
   lua_setiuservalue(L, -2, 2);
   luhip_error *error = NULL;
-  luhip_status status = luhip_compile(lb_owner(L, owner), lua_tostring(L, source), &native, &program->program, &error);
+  luhip_status status;
+  if (lazy && lazy->compiling)
+    status = await_background(L, lazy, &program->program, &error);
+  else
+    status = luhip_compile(lb_owner(L, owner), lua_tostring(L, source), &native, &program->program, &error);
   if (status != LUHIP_OK && launched && error && is_of_the_work(status)) {
     lb_push_error(L, status, error);
     return NULL;
   }
   if (status != LUHIP_OK) {
     /* A kernel that was to be launched now: what is recorded or timed without that launch is not what was meant. */
-    if (lazy && *lazy) {
+    if (lazy && status != LUHIP_E_INTERRUPTED) {
       luhip_stream_doom_capture(owner->device, lb_scope(L, lb_state(L), owner).stream, error);
       luhip_profiles_fail(owner->device, error);
     }
@@ -57,7 +85,10 @@ static struct lb_program *push_program(lua_State *L, int device, int source, int
 /* dev:compile(source [, options]) */
 int lb_device_compile(lua_State *L) {
   lb_check_device(L, 1);
+  luhip_compile_options options;
   lb_check_text(L, 2, "source");
+  lua_settop(L, 3);
+  lb_compile_options(L, 3, NULL, &options, NULL); /* those of kernels are none */
   lua_settop(L, 3);
   push_program(L, 1, 2, 3, NULL, NULL, false);
   return lb_logged(L, 1);
@@ -162,7 +193,7 @@ static int program_kernel(lua_State *L) {
 /* ---- dev:kernel ---------------------------------------------------------------------------------------------------------------- */
 
 /* Pushes a kernel that compiles at its first use. The options are checked now. */
-static int push_lazy(lua_State *L, struct lb_device *device) {
+static int push_lazy(lua_State *L, struct lb_device *device, const luhip_compile_options *background) {
   struct lb_kernel *kernel = new_kernel(L, 1, device);
   kernel->lazy = true;
   lua_createtable(L, 3, 0);
@@ -171,14 +202,18 @@ static int push_lazy(lua_State *L, struct lb_device *device) {
     lua_rawseti(L, -2, i);
   }
   lua_setiuservalue(L, -2, 3);
-  return 1;
+  if (!background) return 1;
+  luhip_error *error = NULL;
+  luhip_status status =
+      luhip_compile_start(lb_owner(L, device), lua_tostring(L, 2), background, &kernel->compiling, &error);
+  return status == LUHIP_OK ? 1 : lb_fail(L, status, error);
 }
 
 /* dev:kernel(source [, name [, options]]); options may stand in the place of the name */
 int lb_device_kernel(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
   luhip_compile_options options;
-  bool lazy = false;
+  enum lb_when when;
   lb_check_text(L, 2, "source");
   if (lua_istable(L, 3) && lua_isnoneornil(L, 4)) {
     lua_settop(L, 3);
@@ -187,10 +222,10 @@ int lb_device_kernel(lua_State *L) {
   }
   lua_settop(L, 4);
   const char *name = lua_isnil(L, 3) ? NULL : lb_check_text(L, 3, "name");
-  lb_compile_options(L, 4, name, &options, &lazy);
+  lb_compile_options(L, 4, name, &options, &when); /* pushes what owns them */
+  if (when != LB_COMPILE_NOW) return push_lazy(L, device, when == LB_COMPILE_BACKGROUND ? &options : NULL);
   lua_settop(L, 4);
-  if (lazy) return push_lazy(L, device);
-  push_program(L, 1, 2, 4, name, &lazy, false);
+  push_program(L, 1, 2, 4, name, NULL, false);
   push_kernel(L, 5, name);
   return lb_logged(L, 1);
 }
@@ -198,14 +233,13 @@ int lb_device_kernel(lua_State *L) {
 /* Compiles the lazy kernel at idx. When it is launched and does not compile, it stays lazy and the error object is
    pushed. */
 static void compile_lazy(lua_State *L, int idx, struct lb_kernel *kernel, bool launched) {
-  bool lazy;
   int base = lua_gettop(L);
   luaL_checkstack(L, 20, NULL);
   idx = lua_absindex(L, idx);
   lua_getiuservalue(L, idx, 1);
   lua_getiuservalue(L, idx, 3);
   for (int i = 2; i <= 4; i++) lua_rawgeti(L, base + 2, i);
-  if (!push_program(L, base + 1, base + 3, base + 5, lua_tostring(L, base + 4), &lazy, launched)) {
+  if (!push_program(L, base + 1, base + 3, base + 5, lua_tostring(L, base + 4), kernel, launched)) {
     lua_replace(L, base + 1);
     lua_settop(L, base + 1);
     return;
@@ -235,14 +269,14 @@ struct lb_kernel *lb_check_launched(lua_State *L, int idx) {
 }
 
 void lb_push_recipe(lua_State *L, int idx, struct lb_recipe *recipe) {
-  bool lazy;
+  enum lb_when when;
   luaL_checkstack(L, 8, NULL);
   lua_getiuservalue(L, idx, 3);
   int table = lua_gettop(L);
   for (int i = 2; i <= 4; i++) lua_rawgeti(L, table, i);
   recipe->source = lua_tostring(L, table + 1); /* the kernel keeps the table, and that the strings */
   recipe->name = lua_tostring(L, table + 2);
-  lb_compile_options(L, table + 3, recipe->name, &recipe->options, &lazy);
+  lb_compile_options(L, table + 3, recipe->name, &recipe->options, &when);
 }
 
 void lb_open_program(lua_State *L) {

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "server/allocation.h"
 #include "server/array.h"
+#include "server/background.h"
 #include "server/capture.h"
 #include "server/event.h"
 #include "server/graph.h"
@@ -370,6 +371,7 @@ static void give_back(luhip_device *device, bool idle) {
 }
 
 static void close_last(luhip_device *device) {
+  background_close(device);
   pthread_mutex_lock(&device->lock);
   __atomic_store_n(&device->state, DEVICE_CLOSING, __ATOMIC_RELEASE);
   device->api->hipSetDevice(device->ordinal);

@@ -14,6 +14,7 @@
  *   fault.c      a fault of the device becomes an error that names kernel, buffer and thread
  *   profiler.c   windows, anchors on the host's clock   trace.c  what each operation took
  *   metadata.c   tables of integers that kernels are given: kept by their content
+ *   background.c compiles that go on beside the program
  *   capture.c    recording a stream's operations    graph.c replay.c  what was recorded, and running it again
  *   buffer.c write.c fill.c copy.c read.c array.c program.c launch.c stream.c event.c server.c: entry points
  *
