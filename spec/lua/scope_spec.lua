@@ -178,13 +178,15 @@ support.each_device(function(id)
     assert.truthy(message:find("bad argument #1 to '[%w.]*create' %(function expected"), message)
     message = select(2, pcall(coroutine.wrap))
     assert.truthy(message:find("bad argument #1 to '[%w.]*wrap' %(function expected"), message)
-    assert.same({ true, 1, 2 }, { coroutine.resume(
-      coroutine.create(function(...)
-        return ...
-      end),
-      1,
-      2
-    ) })
+    assert.same({ true, 1, 2 }, {
+      coroutine.resume(
+        coroutine.create(function(...)
+          return ...
+        end),
+        1,
+        2
+      ),
+    })
     local co = coroutine.create(error)
     assert.is_false((coroutine.resume(co, "x")))
     assert.equal("dead", coroutine.status(co))
