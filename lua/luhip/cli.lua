@@ -13,6 +13,7 @@ usage: luhip                           read chunks and print their values; `luhi
        luhip -e 'code' [arguments]     run code; `luhip` is there
        luhip - [arguments]             run what standard input holds
        luhip devices                   what is here, and why what is here cannot be used
+       luhip doctor                    what is missing and how to get it, and which settings hold
        luhip compile --arch gfx90a file.hip     code objects, with no device (luhip compile --help)
        luhip --version | --help
 
@@ -21,7 +22,7 @@ LUHIP_SIZE=N sets the size of the examples' problems.
 ]]
 
 -- Commands that a later version has; a script of the name still runs as ./name.
-local LATER = { doctor = true, tune = true, bench = true }
+local LATER = { tune = true, bench = true }
 
 local function complain(format, ...)
   io.stderr:write("luhip: ", format:format(...), "\n")
@@ -193,6 +194,8 @@ function cli.run(words)
     return run_script(words, 2)
   elseif first == "compile" then
     return require("luhip.compile_command").run(table.move(words, 2, #words, 1, {}))
+  elseif first == "doctor" then
+    return require("luhip.doctor").run(table.move(words, 2, #words, 1, {}))
   elseif COMMANDS[first] then
     if #words > 1 then
       complain("'%s' takes no arguments", first)

@@ -3,8 +3,8 @@
 --    luhip.config { timeout = 5000, log = { compile = "full" } }
 --    luhip.config "timeout" -- 5000
 --
--- The table of settings and their values are the core's (src/base/settings.h), which reads the environment. Here are the
--- two files: $XDG_CONFIG_HOME/luhip/config.lua, and the nearest luhip.conf.lua from the working directory upwards. Each
+-- The table of settings and their values are the core's (src/base/settings.h), which reads the environment. Here are
+-- the two files: $XDG_CONFIG_HOME/luhip/config.lua, and the nearest luhip.conf.lua from the working directory upwards. Each
 -- holds one table constructor and is read when luhip is first used. It is text for us, not a program: nothing is there
 -- to be called, and the steps and the memory that evaluating it may take are limited.
 -- Dependencies: luhip.core.
@@ -160,12 +160,12 @@ end
 
 -- Whether a text begins with `return`, comments aside.
 local function returns(text)
-  local at, comment = 1, nil
+  local at = 1
   repeat
-    comment = text:match("^%s*%-%-%[(=*)%[", at)
+    local comment = text:match("^%s*%-%-%[(=*)%[", at)
     local _, stop = text:find(comment and "%]" .. comment .. "%]" or "^%s*%-%-[^\n]*", at)
     at = stop and stop + 1 or at
-  until not stop
+  until not stop -- a local of the body
   return text:find("^%s*return%f[^%w_]", at) ~= nil
 end
 

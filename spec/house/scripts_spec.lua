@@ -8,7 +8,7 @@ end
 
 local function fixture(name)
   local result = support.run({ "scripts/test", "--quick", "spec/support/fixtures/" .. name .. ".lua" }, {
-    env = { LUHIP_TEST_COUNTS = false, LUHIP_COLLECTOR = false },
+    env = { LUHIP_TEST_COUNTS = false, LUHIP_TEST_RESULTS = false, LUHIP_COLLECTOR = false },
   })
   return result.stdout:match "\n([^\n]*)\n$", result
 end

@@ -3,6 +3,7 @@
 --
 -- LUHIP_TEST_COUNTS names a file that takes "passed failed skipped" instead of that line, for a script that
 -- adds up several runs, and FILE.current, which names the spec being run, in case the process dies of it.
+-- LUHIP_TEST_RESULTS names a file to which "status<TAB>name" is added for each spec: see rules.lua.
 
 local pretty = require "pl.pretty"
 
@@ -42,6 +43,7 @@ return function()
   local busted = require "busted"
   local handler = require "busted.outputHandlers.base"()
   local counts_file = os.getenv "LUHIP_TEST_COUNTS"
+  local results = os.getenv "LUHIP_TEST_RESULTS" and assert(io.open(os.getenv "LUHIP_TEST_RESULTS", "a"))
   local column = 0
 
   local function mark(status)
@@ -68,7 +70,11 @@ return function()
     return nil, true
   end
 
-  function handler.testEnd(_, _, status)
+  function handler.testEnd(element, _, status)
+    if results then
+      results:write(status, "\t", (handler.getFullName(element):gsub("%s+", " ")), "\n")
+      results:flush()
+    end
     if status == "failure" then
       failed(handler.failures, false)
     elseif status ~= "error" then

@@ -192,6 +192,14 @@ static inline int lb_logged(lua_State *L, int results) {
   return results;
 }
 
+/* doctor.c */
+int lb_path_state(lua_State *L);
+int lb_cache_folder(lua_State *L);
+int lb_find_library(lua_State *L);
+int lb_toolchain(lua_State *L);
+int lb_config_check(lua_State *L);
+int lb_limits(lua_State *L);
+
 /* ---- waiting (wait.c) ------------------------------------------------------------------------------------------------- */
 
 /* Calls the waiter until it is done, fails (raises) or the host wants the thread (hooks run). The waiter reads
