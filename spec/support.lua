@@ -22,8 +22,15 @@ if support.build:sub(1, 1) ~= "/" then
 end
 -- The interpreter for child processes: a sanitised build has one of its own.
 support.interpreter = os.getenv "LUHIP_TEST_LUA" or "/usr/bin/lua5.4"
--- "address", "thread" or nil: for the rare spec that a sanitiser cannot run.
+-- "address", "thread", "valgrind" or nil: for the rare spec that a sanitiser cannot run.
 support.sanitizer = os.getenv "LUHIP_TEST_SANITIZER"
+
+--- In a spec: ends it here, as skipped, where this sanitiser runs. `why` is what keeps it from running the rest.
+function support.not_under(sanitizer, why)
+  if support.sanitizer == sanitizer then
+    busted.pending(("under %s: %s"):format(sanitizer, why))
+  end
+end
 
 ---- Clean-up --------------------------------------------------------------------------------------------------
 
@@ -182,7 +189,8 @@ function support.run(command, options)
       table.insert(words, first, "-u " .. support.quote(name)) -- env takes no option behind an assignment
     end
   end
-  table.insert(words, ("timeout %d"):format(options.timeout or 120))
+  local slowdown = support.sanitizer == "valgrind" and 20 or 1
+  table.insert(words, ("timeout %d"):format((options.timeout or 120) * slowdown))
   if type(command) == "table" then
     for _, word in ipairs(command) do
       table.insert(words, support.quote(word))

@@ -156,9 +156,8 @@ describe("the CPU device's memory", function()
   end)
 
   it("so many blocks that guards cost too many mappings do without", function()
-    if support.sanitizer == "thread" then
-      return -- each mapping takes it milliseconds
-    end
+    support.not_under("thread", "each mapping takes it milliseconds")
+    support.not_under("valgrind", "it has room for 30000 mappings")
     local blocks = {}
     for i = 1, 21000 do
       blocks[i] = assert(hip.malloc(4))
@@ -201,9 +200,7 @@ describe("the CPU device's memory", function()
   end)
 
   it("a forked child has a copy of its own, and the device to itself", function()
-    if support.sanitizer == "thread" then
-      return -- it cannot follow a fork of a process with threads
-    end
+    support.not_under("thread", "it cannot follow a fork of a process with threads")
     local s = assert(hip.stream())
     local p = assert(hip.malloc(64))
     assert(hip.fill(p, 1, 64, 8, s))

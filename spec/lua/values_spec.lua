@@ -82,8 +82,10 @@ describe("elements", function()
     assert.equal(0x1.99999ap-4, round_trip("f32", 0.1))
     assert.equal(0x1p24, round_trip("f32", (1 << 24) + 1))
     assert.equal(0x1.000004p24, round_trip("f32", (1 << 24) + 3))
-    -- An integer that a stop at double would round the other way.
-    assert.equal(0x1.000002p60, round_trip("f32", (1 << 60) + (1 << 36) + 1))
+    if support.sanitizer ~= "valgrind" then -- whose integers become floats by way of doubles
+      -- An integer that a stop at double would round the other way.
+      assert.equal(0x1.000002p60, round_trip("f32", (1 << 60) + (1 << 36) + 1))
+    end
     assert.equal(0x1p-149, round_trip("f32", 0x1p-149))
     assert.equal(1 / 0, round_trip("f32", 1 / 0))
     refuse("range", "f32", 1e300, "f32")
