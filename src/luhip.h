@@ -152,6 +152,18 @@ typedef struct luhip_wait {
   double timeout_ms; /* <= 0: none; then LUHIP_E_TIMEOUT */
 } luhip_wait;
 
+/* What this thread's calls that take no luhip_wait, or NULL for one, are to know of the program around them. Some wait
+   inside: a launch for its grid or for a stream with too much in flight, a large write for its chunks. */
+typedef struct luhip_host {
+  luhip_wait wait; /* ends such a wait; the call has done nothing then that calling it again does not put right */
+  bool repeats;    /* after LUHIP_E_OOM memory is made and the call repeated: so no buffer carries that failure, and
+                      launches return it */
+} luhip_host;
+
+/* From now on, for this thread; kept by pointer until it is set again. NULL, as at first: waits go on for ever, and what
+   a lack of memory leaves unwritten carries it. */
+LUHIP_API void luhip_set_host(const luhip_host *host);
+
 /* ---- settings -------------------------------------------------------------------------------------------- */
 
 /* One row of the table of settings; static text. docs/configuration.md explains them. */

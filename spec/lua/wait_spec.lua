@@ -49,6 +49,9 @@ support.each_device(function(id)
       ["x:read"] = "x:read()",
       ["future:wait"] = "x:read_async():wait()",
       ["event:wait"] = "e:wait()",
+      ["a launch whose grid is in a buffer"] = 'spin:launch({ grid = dev:buffer("u32", 3, 1), block = 1 }, x)',
+      ["a launch on a stream with too much to do"] = "local run = spin(1, 1) for _ = 1, 40000 do run(x) end",
+      ["a write in chunks"] = 'dev:buffer("u8", 104 << 20):write(("x"):rep(104 << 20))',
     } do
       it("B7 Ctrl-C ends " .. name, function()
         local r = interrupted(id, wait)

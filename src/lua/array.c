@@ -33,7 +33,7 @@ struct lb_array *lb_push_array(lua_State *L, struct lb_device *device, const luh
   struct lb_array *array = lb_new_array(L);
   luhip_error *error = NULL;
   luhip_status status;
-  int tries = 0;
+  struct lb_tries tries = {0};
   lb_charge(L, &array->charged, layout->bytes);
   if (device) {
     do {

@@ -168,9 +168,29 @@ void lb_state_part(struct lb_state *state);
 void lb_charge(lua_State *L, size_t *slot, size_t bytes);
 void lb_discharge(size_t *slot);
 size_t lb_charged(void); /* by all states of the process */
-/* True once after E_OOM, E_TOO_MANY_STREAMS or E_FILE (no descriptor left), when garbage was collected and, for E_OOM,
-   cached memory given back: the caller tries again, and reads its pointers again. */
-bool lb_retry(lua_State *L, struct lb_device *owner, luhip_status status, luhip_error **error, int *tries);
+struct lb_hooks {
+  lua_State *L, *main;
+  lua_Hook hook, main_hook;
+  int mask, main_mask;
+};
+
+/* A call of the library that may be repeated: zero-initialised.
+     do { ...; lb_try(L, state, &tries); status = ...; } while (lb_retry(L, owner, status, &error, &tries));  */
+struct lb_tries {
+  int count;
+  luhip_host host;
+  struct lb_hooks hooks;
+};
+
+/* Waits inside the call that follows heed the host's hooks, and for lack of memory it claims nothing the first time. Not
+   needed where neither can be. Nothing between this and lb_retry may raise. */
+void lb_try(lua_State *L, const struct lb_state *state, struct lb_tries *tries);
+/* True after E_INTERRUPTED when the hook did not raise, and once after E_OOM, E_TOO_MANY_STREAMS or E_FILE (no descriptor
+   left), when garbage was collected and, for E_OOM, cached memory given back: the caller tries again, and reads its
+   pointers again. */
+bool lb_retry(lua_State *L, struct lb_device *owner, luhip_status status, luhip_error **error, struct lb_tries *tries);
+/* The part of it in wait.c: the call is over; whether it was interrupted and goes on. */
+bool lb_tried(lua_State *L, luhip_status status, luhip_error **error, struct lb_tries *tries);
 
 /* ---- settings and log lines (config.c) ------------------------------------------------------------------------------- */
 

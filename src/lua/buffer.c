@@ -80,7 +80,7 @@ struct lb_buffer *lb_push_buffer(lua_State *L, const luhip_layout *layout, lb_bu
   struct lb_buffer *buffer = lb_new_buffer(L, 1, device);
   luhip_error *error = NULL;
   luhip_status status;
-  int tries = 0;
+  struct lb_tries tries = {0};
   lb_charge(L, &buffer->charged, layout->bytes);
   do {
     status = make(lb_owner(L, device), layout->dtype, layout->ndim, layout->shape, &buffer->buffer, &error);

@@ -215,7 +215,13 @@ static int device_memory(lua_State *L) {
 static int device_memory_cleanup(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
   luhip_error *error = NULL;
-  luhip_status status = luhip_device_memory_cleanup(device->device, &error);
+  struct lb_tries tries = {0};
+  luhip_status status;
+  do {
+    luhip_device *native = lb_owner(L, device);
+    lb_try(L, lb_state(L), &tries);
+    status = luhip_device_memory_cleanup(native, &error);
+  } while (lb_retry(L, device, status, &error, &tries));
   return status == LUHIP_OK ? lb_logged(L, 0) : lb_fail(L, status, error);
 }
 

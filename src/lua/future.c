@@ -39,13 +39,16 @@ struct lb_future *lb_push_read(lua_State *L, int device, struct lb_device *owner
     future->dry = true;
     return future;
   }
+  const struct lb_state *state = lb_state(L);
   luhip_error *error = NULL;
   luhip_status status;
-  int tries = 0;
+  struct lb_tries tries = {0};
   lb_charge(L, &future->charged, bytes);
   do {
-    luhip_stream *stream = lb_scope(L, lb_state(L), owner).stream;
-    status = luhip_read(lb_owner(L, owner), stream, buffers, n, &future->future, &error);
+    luhip_stream *stream = lb_scope(L, state, owner).stream;
+    luhip_device *native = lb_owner(L, owner);
+    lb_try(L, state, &tries);
+    status = luhip_read(native, stream, buffers, n, &future->future, &error);
   } while (lb_retry(L, owner, status, &error, &tries));
   if (status != LUHIP_OK) lb_fail(L, status, error);
   return future;
@@ -106,7 +109,7 @@ static int future_fd(lua_State *L) {
   luhip_error *error = NULL;
   if (!future->future) return lb_argument(L, 1, LUHIP_E_ARGUMENT, "a future of a dry run has no descriptor");
   luhip_status status;
-  int tries = 0;
+  struct lb_tries tries = {0};
   do {
     status = luhip_future_fd(check_future(L, 1)->future, &fd, &error);
   } while (lb_retry(L, future->owner, status, &error, &tries));

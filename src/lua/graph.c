@@ -200,7 +200,13 @@ static int graph_replay(lua_State *L) {
   if (!lua_isnoneornil(L, 2)) scope.stream = lb_check_stream(L, 2)->stream;
   if (scope.dry) return 0;
   luhip_error *error = NULL;
-  luhip_status status = luhip_graph_replay(lb_check_graph(L, 1)->graph, scope.stream, &error);
+  struct lb_tries tries = {0};
+  luhip_status status;
+  do {
+    luhip_graph *native = lb_check_graph(L, 1)->graph;
+    lb_try(L, lb_state(L), &tries);
+    status = luhip_graph_replay(native, scope.stream, &error);
+  } while (lb_retry(L, graph->owner, status, &error, &tries));
   return status == LUHIP_OK ? lb_logged(L, 0) : lb_fail(L, status, error);
 }
 

@@ -250,7 +250,8 @@ static int launch_uncompiled(lua_State *L, const struct lb_kernel *kernel, int l
 
 /* k:launch({ grid=, block=, ... }, arguments...) */
 static int kernel_launch(lua_State *L) {
-  int tries = 0, last = lua_gettop(L);
+  struct lb_tries tries = {0};
+  int last = lua_gettop(L);
   const struct lb_kernel *kernel = lb_check_launched(L, 1);
   const struct lb_state *state = state_upvalue(L);
   struct geometry geometry;
@@ -264,7 +265,9 @@ static int kernel_launch(lua_State *L) {
     struct lb_scope scope = lb_scope(L, state, kernel->owner);
     geometry.config.dry = scope.dry;
     geometry.config.stream = geometry.stream ? live_stream(L, geometry.stream) : scope.stream;
-    status = luhip_launch(live_kernel(L, kernel), &geometry.config, arguments.args, arguments.n, &error);
+    luhip_kernel *native = live_kernel(L, kernel);
+    lb_try(L, state, &tries);
+    status = luhip_launch(native, &geometry.config, arguments.args, arguments.n, &error);
   } while (lb_retry(L, kernel->owner, status, &error, &tries));
   return status == LUHIP_OK ? lb_logged(L, 0) : lb_fail(L, status, error);
 }
@@ -276,11 +279,12 @@ static int launcher_call(lua_State *L) {
   struct arguments arguments;
   luhip_error *error = NULL;
   luhip_status status;
-  int tries = 0;
+  struct lb_tries tries = {0};
   read_arguments(L, 2, lua_gettop(L), &arguments);
   do {
     struct lb_scope scope = lb_scope(L, state, launcher->owner);
     if (!launcher->launcher) lb_raise(L, LUHIP_E_FREED, "the launcher was freed");
+    lb_try(L, state, &tries);
     status = luhip_launcher_run(launcher->launcher, scope.stream, scope.dry, arguments.args, arguments.n, &error);
   } while (lb_retry(L, launcher->owner, status, &error, &tries));
   return status == LUHIP_OK ? lb_logged(L, 0) : lb_fail(L, status, error);
@@ -326,7 +330,7 @@ static int graph_update(lua_State *L) {
   struct arguments arguments;
   luhip_error *error = NULL;
   luhip_status status;
-  int tries = 0;
+  struct lb_tries tries = {0};
   lua_Integer launch = lb_check_integer(L, 2, "launch", 1, LUA_MAXINTEGER);
   read_arguments(L, 3, lua_gettop(L), &arguments);
   do {

@@ -63,7 +63,7 @@ int lb_device_stream(lua_State *L) {
   struct lb_stream *stream = new_stream(L, 1, device);
   luhip_error *error = NULL;
   luhip_status status;
-  int tries = 0;
+  struct lb_tries tries = {0};
   do {
     status = luhip_stream_new(lb_owner(L, device), &stream->stream, &error);
   } while (lb_retry(L, device, status, &error, &tries));

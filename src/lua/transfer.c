@@ -10,24 +10,29 @@
 /* ---- the calls ------------------------------------------------------------------------------------------------------------ */
 
 void lb_transfer_write(lua_State *L, struct lb_device *owner, luhip_source *sources, size_t n) {
+  const struct lb_state *state = lb_state(L);
   luhip_error *error = NULL;
   luhip_status status;
-  int tries = 0;
+  struct lb_tries tries = {0};
   do {
-    struct lb_scope scope = lb_scope(L, lb_state(L), owner);
+    struct lb_scope scope = lb_scope(L, state, owner);
     if (scope.dry) return;
-    status = luhip_write(lb_owner(L, owner), scope.stream, sources, n, &error);
+    luhip_device *device = lb_owner(L, owner);
+    lb_try(L, state, &tries);
+    status = luhip_write(device, scope.stream, sources, n, &error);
   } while (lb_retry(L, owner, status, &error, &tries));
   if (status != LUHIP_OK) lb_fail(L, status, error);
 }
 
 void lb_transfer_fill(lua_State *L, struct lb_device *owner, luhip_buffer *buffer, const void *element) {
+  const struct lb_state *state = lb_state(L);
   luhip_error *error = NULL;
   luhip_status status;
-  int tries = 0;
+  struct lb_tries tries = {0};
   do {
-    struct lb_scope scope = lb_scope(L, lb_state(L), owner);
+    struct lb_scope scope = lb_scope(L, state, owner);
     if (scope.dry) return;
+    lb_try(L, state, &tries);
     status = luhip_fill(buffer, scope.stream, element, &error);
   } while (lb_retry(L, owner, status, &error, &tries));
   if (status != LUHIP_OK) lb_fail(L, status, error);
@@ -36,9 +41,10 @@ void lb_transfer_fill(lua_State *L, struct lb_device *owner, luhip_buffer *buffe
 /* Shapes and types are looked at here too, so that a dry run finds them. */
 void lb_transfer_copy(lua_State *L, struct lb_device *owner, luhip_buffer *target, luhip_buffer *source) {
   const luhip_layout *to = luhip_buffer_layout(target), *from = luhip_buffer_layout(source);
+  const struct lb_state *state = lb_state(L);
   luhip_error *error = NULL;
   luhip_status status;
-  int tries = 0;
+  struct lb_tries tries = {0};
   if (to->dtype != from->dtype || to->count != from->count) {
     const char *source_shape = lb_push_shape(L, from), *target_shape = lb_push_shape(L, to);
     lb_raise(L, to->dtype != from->dtype ? LUHIP_E_TYPE : LUHIP_E_SHAPE, "a copy of %s into %s", source_shape,
@@ -48,8 +54,9 @@ void lb_transfer_copy(lua_State *L, struct lb_device *owner, luhip_buffer *targe
     lb_raise(L, LUHIP_E_TYPE, "a copy of structs of %I bytes into structs of %I", (LUAI_UACINT)from->record,
              (LUAI_UACINT)to->record);
   do {
-    struct lb_scope scope = lb_scope(L, lb_state(L), owner);
+    struct lb_scope scope = lb_scope(L, state, owner);
     if (scope.dry) return;
+    lb_try(L, state, &tries);
     status = luhip_copy(target, source, scope.stream, &error);
   } while (lb_retry(L, owner, status, &error, &tries));
   if (status != LUHIP_OK) lb_fail(L, status, error);
@@ -139,12 +146,17 @@ struct resource {
   struct lb_device *owner;
   uint64_t pointer;
   size_t bytes;
+  bool tried; /* it has failed for lack of memory once */
 };
 
 static luhip_status wait_resource(void *object, const luhip_wait *wait, luhip_error **error) {
   struct resource *resource = object;
   if (!resource->buffer) return LUHIP_E_FREED;
-  return luhip_buffer_resource(resource->buffer, wait, &resource->pointer, &resource->bytes, error);
+  luhip_host host = {.wait = *wait, .repeats = !resource->tried};
+  luhip_set_host(&host);
+  luhip_status status = luhip_buffer_resource(resource->buffer, wait, &resource->pointer, &resource->bytes, error);
+  luhip_set_host(NULL);
+  return status;
 }
 
 /* dev:resource(x) -> r: r.pointer, r.bytes; keeps the memory while held */
@@ -157,9 +169,10 @@ int lb_device_resource(lua_State *L) {
   resource->owner = device;
   luhip_error *error = NULL;
   luhip_status status;
-  int tries = 0;
+  struct lb_tries tries = {0};
   do {
     if (!resource->buffer) resource->buffer = luhip_buffer_retain(buffer->buffer);
+    resource->tried = tries.count > 0;
     status = lb_wait_status(L, wait_resource, resource, &error);
   } while (lb_retry(L, device, status, &error, &tries));
   return status == LUHIP_OK ? 1 : lb_fail(L, status, error);

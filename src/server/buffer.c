@@ -199,7 +199,7 @@ static luhip_status resource_locked(luhip_buffer *buffer, struct waiting *waitin
     enum command_state state = command_prepare(&command, last, &failure);
     if (state == COMMAND_AGAIN) continue;
     if (state == COMMAND_READY) status = wait_marks(device, &buffer->allocation->marks, waiting, error);
-    if (state == COMMAND_FAILED) failure_set_add(&set, failure);
+    if (state == COMMAND_FAILED || state == COMMAND_RETURNED) failure_set_add(&set, failure);
     break;
   }
   if (set.count) status = error_give(error, report_failures(device, &set, "resource", &buffer, 1));

@@ -37,6 +37,10 @@ static enum command_state materialise(struct command *command, struct allocation
     *failure = failure_new(&command->device->failures, error);
     return COMMAND_FAILED;
   default:
+    if (luhip_error_kind(error) == LUHIP_E_OOM && host_repeats()) {
+      *failure = failure_new(&command->device->failures, error);
+      return COMMAND_RETURNED;
+    }
     *failure = claim_no_memory(allocation, error);
     return COMMAND_FAILED;
   }
@@ -174,10 +178,13 @@ luhip_status command_run(struct command *command, hip_error_t (*enqueue)(struct 
       profiler_failed(&command->device->profiler, command->device, sequence, failure);
     }
     command_done(command, sequence, failure ? failure : provisional);
-  } else {
+  } else if (state == COMMAND_FAILED) {
     command_failed(command, failure);
   }
-  if (!failure) return LUHIP_OK;
+  return failure ? command_returned(failure, error) : LUHIP_OK;
+}
+
+luhip_status command_returned(struct failure *failure, luhip_error **error) {
   luhip_status status = error_give(error, luhip_error_retain(failure->error));
   failure_release(failure);
   return status;

@@ -35,8 +35,9 @@ static inline void command_use(struct command *command, struct allocation *alloc
 
 enum command_state {
   COMMAND_READY,
-  COMMAND_AGAIN, /* the lock was dropped to make memory: look at the claims again */
-  COMMAND_FAILED /* *failure, held */
+  COMMAND_AGAIN,   /* the lock was dropped to make memory: look at the claims again */
+  COMMAND_FAILED,  /* *failure, held */
+  COMMAND_RETURNED /* the same, but it is for the caller alone, who will repeat the operation: nothing is claimed */
 };
 
 /* Adds what the bytes it reads carry to the set; false when there is nothing. */
@@ -48,6 +49,8 @@ enum command_state command_prepare(struct command *command, bool last, struct fa
 void command_done(struct command *command, uint64_t sequence, struct failure *carried);
 /* Nothing of it was enqueued. */
 void command_failed(struct command *command, struct failure *failure);
+/* The error of a command that was returned; releases the failure. */
+luhip_status command_returned(struct failure *failure, luhip_error **error);
 /* All of the above for an operation that only writes and copies: prepares, calls `enqueue`, settles. The error of what
    went wrong is returned as well as claimed. */
 luhip_status command_run(struct command *command, hip_error_t (*enqueue)(struct command *command, void *user),

@@ -38,6 +38,7 @@ struct launching {
   unsigned char *packed;
   struct kernel_use *arguments;
   size_t narguments;
+  bool returned; /* the grid was not waited for, or there will be memory for it: nothing is claimed */
 };
 
 /* ---- D3: geometry -------------------------------------------------------------------------------------------- */
@@ -141,9 +142,11 @@ static luhip_status read_grid(struct launching *l, uint32_t slot, int64_t grid[3
   luhip_buffer *buffer = l->geometry->grid_buffer;
   luhip_future *future;
   luhip_status status = read_start(l->device, slot, &buffer, 1, &future, error);
+  l->returned = status == LUHIP_E_OOM && host_repeats();
   if (status) return status;
   struct waiting waiting = waiting_start(NULL);
   status = wait_position(l->device, slot, future->position, &waiting, error);
+  l->returned = status == LUHIP_E_INTERRUPTED || status == LUHIP_E_TIMEOUT;
   if (!status) {
     faults_take(l->device);
     status = future_finish(future, error);
@@ -319,9 +322,10 @@ static void run_command(const struct launching *l, struct command *command) {
 }
 
 /* D7 and D8. */
-static void carry_out(const struct launching *l, struct command *command) {
+static luhip_status carry_out(const struct launching *l, struct command *command, luhip_error **error) {
   struct failure_set set = {0};
   struct failure *failure = NULL;
+  luhip_status status = LUHIP_OK;
   for (bool last = false;; last = true) {
     if (command_tainted(command, &set)) {
       skip(l, command, &set);
@@ -331,10 +335,12 @@ static void carry_out(const struct launching *l, struct command *command) {
     if (state == COMMAND_AGAIN) continue;
     if (state == COMMAND_READY) run_command(l, command);
     if (state == COMMAND_FAILED) fail_with(command, failure);
+    if (state == COMMAND_RETURNED) status = command_returned(failure_hold(failure), error);
     break;
   }
   failure_release(failure);
   failure_set_free(&set);
+  return status;
 }
 
 /* ---- the launch ---------------------------------------------------------------------------------------------- */
@@ -359,13 +365,14 @@ static luhip_status launch_collected(struct launching *l, uint32_t slot, luhip_e
   struct capture *capture = capture_recording(l->device, slot);
   collect_uses(l, &command);
   if (capture) return reason ? error_give(error, reason) : record(l, &command, capture, error);
+  luhip_status status = LUHIP_OK;
   if (reason) {
     fail(l, &command, reason);
   } else {
-    carry_out(l, &command);
+    status = carry_out(l, &command, error);
   }
   command_close(&command);
-  return LUHIP_OK;
+  return status;
 }
 
 /* Tables of integers get their memory first, for which the lock may be dropped. */
@@ -398,6 +405,7 @@ static luhip_status launch_locked(struct launching *l, uint32_t slot, luhip_erro
   if (capture && l->geometry->grid_buffer) return capture_refuse(l->device, slot, "a grid from a buffer", error);
   luhip_error *grid_error = NULL;
   luhip_status grid_status = resolve_grid(l, slot, &grid_error);
+  if (l->returned) return error_give(error, grid_error);
   luhip_status status = l->geometry->grid_buffer ? check_buffers(l, error) : LUHIP_OK; /* the lock was dropped */
   if (status || (!grid_status && nothing_to_do(l))) {
     luhip_error_release(grid_error);

@@ -157,7 +157,8 @@ static luhip_status carry_out(luhip_graph *graph, struct command *command, luhip
   luhip_device *device = graph->device;
   struct failure *failure = NULL;
   if (graph->stale && graph->exec) graph_build(graph);
-  if (command_prepare(command, true, &failure) == COMMAND_READY) {
+  enum command_state state = command_prepare(command, true, &failure);
+  if (state == COMMAND_READY) {
     uint64_t sequence = next_sequences(graph->nnodes);
     struct record *record = trace_before(&device->profiler, device, command->slot);
     luhip_error *failed = enqueue(graph, device->slots[command->slot].handle, sequence);
@@ -168,13 +169,10 @@ static luhip_status carry_out(luhip_graph *graph, struct command *command, luhip
     }
     command_done(command, sequence, failure);
     marks_read(&graph->replays, command->slot, device->slots[command->slot].tail);
-  } else {
+  } else if (state == COMMAND_FAILED) {
     command_failed(command, failure);
   }
-  if (!failure) return LUHIP_OK;
-  luhip_status status = error_give(error, luhip_error_retain(failure->error));
-  failure_release(failure);
-  return status;
+  return failure ? command_returned(failure, error) : LUHIP_OK;
 }
 
 static luhip_status replay_locked(luhip_graph *graph, uint32_t slot, luhip_error **error) {

@@ -148,7 +148,9 @@ struct waiting {
   bool closing; /* the closing device itself waits: not ended by closing */
 };
 
+/* NULL: the thread's host is asked (luhip_set_host). */
 struct waiting waiting_start(const luhip_wait *wait);
+bool host_repeats(void); /* this thread's host repeats what has failed for lack of memory (J2) */
 /* Until `position` of the slot has passed; the lock is dropped while waiting. Faults are taken before it returns. */
 luhip_status wait_position(luhip_device *device, uint32_t slot, uint64_t position, struct waiting *waiting,
                            luhip_error **error);

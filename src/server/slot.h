@@ -24,7 +24,8 @@ enum {
   DEFAULT_SLOT = 0,
   SLOTS = USER_STREAMS + 1, /* and the default stream */
   MARKER_EVERY = 32,        /* operations between markers that nobody asked for */
-  BACKLOG = 16384           /* operations in flight on one slot before its host waits */
+  BACKLOG = 768 /* operations in flight on one slot before its host waits: drivers have room for 1000 launches
+                               or so, and then wait themselves, which here would be under the lock */
 };
 
 struct slot {

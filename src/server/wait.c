@@ -19,7 +19,18 @@ double clock_ms(void) {
   return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
+static _Thread_local const luhip_host *host;
+
+void luhip_set_host(const luhip_host *set) {
+  host = set;
+}
+
+bool host_repeats(void) {
+  return host && host->repeats;
+}
+
 struct waiting waiting_start(const luhip_wait *wait) {
+  if (!wait && host) wait = &host->wait;
   double now = clock_ms();
   return (struct waiting){.wait = wait, .start_ms = now, .asked_ms = now};
 }
