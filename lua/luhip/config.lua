@@ -165,7 +165,7 @@ local function returns(text)
     local comment = text:match("^%s*%-%-%[(=*)%[", at)
     local _, stop = text:find(comment and "%]" .. comment .. "%]" or "^%s*%-%-[^\n]*", at)
     at = stop and stop + 1 or at
-  until not stop -- a local of the body
+  until not stop
   return text:find("^%s*return%f[^%w_]", at) ~= nil
 end
 
