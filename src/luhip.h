@@ -428,6 +428,9 @@ typedef struct luhip_compile_stats {
   uint64_t compiles, memory_hits, disk_hits, disk_rejects; /* process-wide */
 } luhip_compile_stats;
 LUHIP_API void luhip_compile_get_stats(luhip_compile_stats *stats);
+/* Forgets all compiled kernels, in memory and on disk; entries (may be NULL): how many files went. Programs that are
+   loaded stay. E_CACHE when the folder is not this user's alone or a file cannot be removed. Thread-safe. */
+LUHIP_API luhip_status luhip_cache_clear(size_t *entries, luhip_error **error);
 
 /* What a kernel parameter is. */
 typedef struct luhip_param {

@@ -69,6 +69,14 @@ function luhip.compile(options)
   return core.compile_for(options.arch, options.source, rest)
 end
 
+--- Forgets all compiled kernels, in memory and on disk: `luhip.clear_cache()`. What is loaded stays.
+-- @treturn integer how many files were removed
+-- @raise kind "cache" when the folder is not yours alone, or a file cannot be removed
+function luhip.clear_cache()
+  config.load()
+  return core.clear_cache()
+end
+
 --- Makes a host array: `luhip.array("f32", 16)`.
 -- @function luhip.array
 -- @tparam string dtype
@@ -81,6 +89,9 @@ luhip.null = core.null
 
 --- The names of element types.
 luhip.dtypes = core.dtypes
+
+--- The kinds of errors, a closed set; docs/errors.md has the cause and the cure of each.
+luhip.error_kinds = core.error_kinds
 
 --- Whether a value is an error object of luhip: with `kind`, `message`, and all of it by tostring.
 -- @function luhip.is_error

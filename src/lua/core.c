@@ -37,6 +37,16 @@ static int core_compile_stats(lua_State *L) {
   return 1;
 }
 
+/* core.clear_cache() -> how many files of the compile cache were removed */
+static int core_clear_cache(lua_State *L) {
+  size_t entries = 0;
+  luhip_error *error = NULL;
+  luhip_status status = luhip_cache_clear(&entries, &error);
+  if (status != LUHIP_OK) return lb_fail(L, status, error);
+  lua_pushinteger(L, (lua_Integer)entries);
+  return 1;
+}
+
 /* core.isatty(fd) */
 static int core_isatty(lua_State *L) {
   lua_pushboolean(L, isatty((int)lb_check_integer(L, 1, "fd", 0, INT32_MAX)));
@@ -105,6 +115,16 @@ static void set_dtypes(lua_State *L) {
   lua_setfield(L, -2, "dtypes");
 }
 
+/* core.error_kinds: the closed set, in luhip.h's order. */
+static void set_kinds(lua_State *L) {
+  lua_createtable(L, LUHIP_STATUS_COUNT - 1, 0);
+  for (int i = LUHIP_OK + 1; i < LUHIP_STATUS_COUNT; i++) {
+    lua_pushstring(L, luhip_error_kind_name((luhip_status)i));
+    lua_rawseti(L, -2, i);
+  }
+  lua_setfield(L, -2, "error_kinds");
+}
+
 /* core.methods and core.metatables: of each class, live, for the Lua part of luhip to add to. */
 static void set_classes(lua_State *L) {
 #define X(NAME, name) lb_open_##name(L);
@@ -147,6 +167,7 @@ static void push_core(lua_State *L) {
       {"log_sink", lb_log_sink},
       {"log_on", lb_log_on},
       {"log", lb_log},
+      {"clear_cache", core_clear_cache},
       {"isatty", core_isatty},
       {"monotime", core_monotime},
       {"warning", core_warning},
@@ -164,6 +185,7 @@ static void push_core(lua_State *L) {
   lua_pushlightuserdata(L, NULL);
   lua_setfield(L, -2, "null");
   set_dtypes(L);
+  set_kinds(L);
   set_classes(L);
 #ifdef LUHIP_TESTING
   testing_open(L);
