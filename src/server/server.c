@@ -70,6 +70,9 @@ void luhip_device_flush(luhip_device *device) {
   if (device_enter(device, NULL)) return;
   faults_take(device);
   slots_poll(device);
+  for (uint32_t slot = 0; slot < SLOTS; slot++) {
+    if (device->slots[slot].drops.staged.items) drops_flush(device, slot);
+  }
   slots_reap(device);
   device_leave(device);
 }

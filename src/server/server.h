@@ -11,6 +11,7 @@
  *   claims.c     which bytes carry which failure        failure.c  the failures themselves
  *   command.c    the scope of every operation: claims, memory, order, enqueue, settle
  *   inflight.c   what was enqueued and has not passed: retiring, and replaying a late fault
+ *   drops.c      how much host memory may be on its way to the device
  *   fault.c      a fault of the device becomes an error that names kernel, buffer and thread
  *   profiler.c   windows, anchors on the host's clock   trace.c  what each operation took
  *   metadata.c   tables of integers that kernels are given: kept by their content

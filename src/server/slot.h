@@ -10,6 +10,7 @@
 
 #include "hip/api.h"
 #include "luhip.h"
+#include "server/drops.h"
 
 struct marker {
   hip_event_t event;
@@ -33,7 +34,8 @@ struct slot {
   luhip_stream *owner; /* NULL: freed, perhaps with work pending */
   uint64_t tail, passed;
   struct marker *first_marker, *last_marker; /* oldest first */
-  uint64_t waited[SLOTS];                    /* how far this slot's work comes after another slot's */
+  struct drops drops;
+  uint64_t waited[SLOTS]; /* how far this slot's work comes after another slot's */
 };
 
 struct luhip_stream {

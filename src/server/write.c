@@ -52,7 +52,10 @@ static luhip_status write_region(struct writing *w, luhip_error **error) {
   struct command command = {.device = w->device, .uses = &use, .slot = w->slot, .keep = {.array = w->array}};
   command_use(&command, w->allocation, &w->region, USE_WRITE, NO_PARAM);
   luhip_status status = command_run(&command, enqueue, w, "write", w->provisional, error);
-  if (w->block) marks_read(&w->block->marks, w->slot, w->device->slots[w->slot].tail);
+  if (w->block) {
+    marks_read(&w->block->marks, w->slot, w->device->slots[w->slot].tail);
+    if (!w->provisional) drops_push(w->device, w->slot, region_bytes(&w->region)); /* chunks wait for each other */
+  }
   command_close(&command);
   return status;
 }
@@ -202,6 +205,16 @@ static luhip_status record_write(const struct writing *w, struct capture *captur
 
 /* ---- entry --------------------------------------------------------------------------------------------------- */
 
+/* The write may have to wait for earlier ones, before it looks at anything. */
+static luhip_status write_enter(luhip_device *device, luhip_stream *stream, uint32_t *slot, luhip_error **error) {
+  luhip_status status = transfer_enter(device, stream, slot, error);
+  if (status) return status;
+  status = drops_make_room(device, *slot, error);
+  if (!status) status = slot_of(device, stream, slot, error);
+  if (status) device_leave(device);
+  return status;
+}
+
 static luhip_status write_locked(luhip_device *device, uint32_t slot, const luhip_source *source,
                                  const struct region *region, luhip_error **error) {
   luhip_status status = buffer_usable(source->buffer, device, "write", error);
@@ -237,7 +250,7 @@ static luhip_status write_one(luhip_device *device, luhip_stream *stream, const 
   struct region region;
   luhip_status status = layout_region(layout, "write", &region, error);
   uint32_t slot;
-  if (!status) status = transfer_enter(device, stream, &slot, error);
+  if (!status) status = write_enter(device, stream, &slot, error);
   if (status) return status;
   status = write_locked(device, slot, source, &region, error);
   device_leave(device);

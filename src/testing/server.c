@@ -180,6 +180,26 @@ static int metadata_counts(lua_State *L) {
   return 1;
 }
 
+/* drops(dev [, stream]) -> { items =, bytes =, pending =, pending_bytes =, turns =, waits = } */
+static int drops(lua_State *L) {
+  luhip_device *device = lb_check_device(L, 1)->device;
+  luhip_stream *stream = lua_isnoneornil(L, 2) ? NULL : lb_check_stream(L, 2)->stream;
+  uint32_t slot;
+  if (!device_enter_quietly(device)) return luaL_error(L, "the device cannot be entered");
+  luhip_status status = slot_of(device, stream, &slot, NULL);
+  struct drops now = status ? (struct drops){0} : device->slots[slot].drops;
+  device_leave(device);
+  if (status) return luaL_error(L, "no such stream");
+  lua_newtable(L);
+  set_count(L, "items", now.staged.items);
+  set_count(L, "bytes", now.staged.bytes);
+  set_count(L, "pending", now.pending.items);
+  set_count(L, "pending_bytes", now.pending.bytes);
+  set_count(L, "turns", now.turns);
+  set_count(L, "waits", now.waits);
+  return 1;
+}
+
 /* ---- a device with opt-in shared memory ------------------------------------------------------------------------ */
 
 static struct {
@@ -261,6 +281,7 @@ void testing_open_server(lua_State *L) {
                                        {"server_counts", server_counts},
                                        {"metadata_counts", metadata_counts},
                                        {"shared_optin", shared_optin},
+                                       {"drops", drops},
                                        {"fork", fork_and_call},
                                        {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
