@@ -17,6 +17,8 @@ build = {
     LUA_INCDIR = "$(LUA_INCDIR)",
     LIBDIR = "$(LIBDIR)",
     LUADIR = "$(LUADIR)",
+    LUHIP_MODULE_ONLY = "ON",
   },
+  install = { bin = { luhip = "lua/luhip/cli.lua" } },
 }
 test = { type = "command", command = "scripts/test" }

@@ -2,12 +2,16 @@
 # Lua module where Lua looks for it without being told (under /usr/local).
 include(CMakePackageConfigHelpers)
 
+install(TARGETS luhip_module LIBRARY DESTINATION "${LIBDIR}/luhip")
+install(DIRECTORY lua/luhip DESTINATION "${LUADIR}" FILES_MATCHING PATTERN "*.lua")
+if(LUHIP_MODULE_ONLY)
+  return()
+endif()
+
 install(TARGETS luhip_shared luhip_static EXPORT luhip
         LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(FILES src/luhip.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-install(TARGETS luhip_module LIBRARY DESTINATION "${LIBDIR}/luhip")
-install(DIRECTORY lua/luhip DESTINATION "${LUADIR}" FILES_MATCHING PATTERN "*.lua")
 
 # Relative to the file itself, so that the tree can be moved.
 file(RELATIVE_PATH luhip_pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
@@ -23,3 +27,13 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/luhip-config.cmake"
               "${CMAKE_CURRENT_BINARY_DIR}/luhip-config-version.cmake"
         DESTINATION "${luhip_package_dir}")
 install(EXPORT luhip NAMESPACE luhip:: FILE luhip-targets.cmake DESTINATION "${luhip_package_dir}")
+
+# The command, and what a package has to say of itself.
+configure_file(cmake/luhip.sh.in "${CMAKE_CURRENT_BINARY_DIR}/command/luhip" @ONLY)
+install(PROGRAMS "${CMAKE_CURRENT_BINARY_DIR}/command/luhip" DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright)
+install(FILES README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY examples docs DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+configure_file(cmake/uninstall.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/uninstall.cmake" @ONLY)
+add_custom_target(uninstall COMMAND "${CMAKE_COMMAND}" -P "${CMAKE_CURRENT_BINARY_DIR}/uninstall.cmake" VERBATIM)

@@ -122,8 +122,16 @@ core.methods.device.profile = profile.profile
 
 summary.install(core)
 
+--- Waits for a future, event, stream or duration, and lets other coroutines run where there is a scheduler; see
+--- luhip.async.
+for _, class in ipairs { "future", "event", "stream", "duration" } do
+  core.methods[class].await = function(object)
+    return require("luhip.async").await(object)
+  end
+end
+
 -- Parts that are loaded when they are first asked for.
-local PARTS = { struct = "luhip.struct", tune = "luhip.tune" }
+local PARTS = { async = "luhip.async", struct = "luhip.struct", tune = "luhip.tune" }
 
 return setmetatable(luhip, {
   __index = function(self, key)

@@ -53,6 +53,15 @@ static int core_isatty(lua_State *L) {
   return 1;
 }
 
+/* core.sleep(ms): for that long, 10 ms at most, so that a loop around it hears of an interrupt */
+static int core_sleep(lua_State *L) {
+  lua_Number ms = luaL_checknumber(L, 1);
+  if (!(ms > 0)) return 0;
+  const struct timespec time = {.tv_nsec = (long)((ms < 10 ? ms : 10) * 1e6)};
+  nanosleep(&time, NULL);
+  return 0;
+}
+
 /* core.monotime() -> seconds of a clock that never goes back */
 static int core_monotime(lua_State *L) {
   struct timespec now;
@@ -170,6 +179,7 @@ static void push_core(lua_State *L) {
       {"clear_cache", core_clear_cache},
       {"isatty", core_isatty},
       {"monotime", core_monotime},
+      {"sleep", core_sleep},
       {"warning", core_warning},
       {"working_folder", core_working_folder},
       {"make_folder", core_make_folder},
