@@ -39,6 +39,30 @@ describe("installed luhip", function()
     assert.matches("cpu:0\n", result.stdout, 1, true)
   end)
 
+  it("has a command that finds its files wherever the tree lies", function()
+    local moved = support.temporary_directory() .. "/else where"
+    assert(os.execute(("cp -a %s '%s'"):format(prefix, moved)))
+    local result = support.run({ moved .. "/bin/luhip", "-e", "print(luhip.version)" }, { directory = "/" })
+    assert.equal("", result.stderr)
+    assert.matches("^%d+%.%d+%.%d+\n$", result.stdout)
+  end)
+
+  it("is removed by the target uninstall", function()
+    local other = support.temporary_directory()
+    local result = support.run(
+      ("cmake -S . -B %s/b -DCMAKE_INSTALL_PREFIX=%s/p && cmake --build %s/b -j2 && cmake --install %s/b"):format(
+        other,
+        other,
+        other,
+        other
+      )
+        .. (" && cmake --build %s/b --target uninstall && find %s/p -type f -o -type l"):format(other, other),
+      { timeout = 600 }
+    )
+    assert.equal(0, result.code, result.stdout .. result.stderr)
+    assert.is_nil(result.stdout:match(other .. "/p/[^\n]*$"))
+  end)
+
   it("serves a C program by pkg-config, and needs no Lua there", function()
     support.write_file(prefix .. "/program.c", program)
     local lib = support.run("find . -name luhip.pc", { directory = prefix }).stdout:match "%./(.-)/pkgconfig"
