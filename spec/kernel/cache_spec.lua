@@ -355,6 +355,85 @@ support.each_device(function(id)
     assert.equal("700", mode(home .. "/.cache/luhip"))
   end)
 
+  -- Allocated bytes of a file.
+  local function size(path)
+    local pipe = io.popen("stat -c '%b %B' " .. quote(path))
+    local blocks, bytes = pipe:read("n", "n")
+    pipe:close()
+    return blocks * bytes
+  end
+
+  local function compile(value)
+    testing.kernel_forget()
+    return counted(dev.compile, dev, source, { defines = { V = value } })
+  end
+
+  it("K2 the folder is kept within its limit: what was not used for longest goes", function()
+    support.defer(function()
+      testing.kernel_setenv("LUHIP_CACHE_LIMIT", nil)
+    end)
+    testing.kernel_setenv("LUHIP_CACHE_LIMIT", "0")
+    compile(1)
+    local one = size(entries(folder)[1])
+    for value = 2, 6 do
+      compile(value)
+    end
+    assert.equal(6, #entries(folder))
+    assert.same(from_disk, (compile(1))) -- now the newest
+    support.write_file(folder .. "/.new-1-1", "left by a process that died")
+    support.write_file(folder .. "/.new-1-2", "of one that writes just now")
+    support.write_file(folder .. "/notes.txt", ("x"):rep(10 * one))
+    os.execute("touch -d '2 hours ago' " .. quote(folder .. "/.new-1-1"))
+    testing.kernel_setenv("LUHIP_CACHE_LIMIT", tostring(one * 4 + one // 2))
+    for value = 7, 8 do
+      compile(value)
+      assert.is_true(#entries(folder) <= 4)
+    end
+    assert.is_true(#entries(folder) >= 3)
+    assert.same(from_disk, (compile(8)))
+    assert.same(from_disk, (compile(1)))
+    assert.same(compiled, (compile(2)))
+    local file = io.open(folder .. "/.new-1-1")
+    assert.is_nil(file)
+    for _, name in ipairs { "/.new-1-2", "/notes.txt" } do
+      file = assert(io.open(folder .. name))
+      file:close()
+    end
+  end)
+
+  it("K2 an entry that is larger than the limit is kept, alone", function()
+    support.defer(function()
+      testing.kernel_setenv("LUHIP_CACHE_LIMIT", nil)
+    end)
+    testing.kernel_setenv("LUHIP_CACHE_LIMIT", "1")
+    for value = 1, 3 do
+      assert.same(compiled, (compile(value)))
+      assert.equal(1, #entries(folder))
+    end
+    assert.same(from_disk, (compile(3)))
+  end)
+
+  it("K2 processes that share a small folder lose nothing but time", function()
+    local script = [[
+      local dev = require("luhip").open(...)
+      for i = 1, 6 do
+        local k = dev:kernel("__global__ void k(int *x) { *x = V; }", nil, { defines = { V = i } })
+        local out = dev:buffer("i32", 1)
+        k:launch({ grid = 1, block = 1 }, out)
+        assert(out:totable()[1] == i)
+      end
+      print "ok"
+    ]]
+    local path = support.temporary_directory() .. "/s.lua"
+    support.write_file(path, script)
+    local process = ("%s %s %s"):format(support.interpreter, path, id)
+    local result = support.run(("%s & %s & wait"):format(process, process), {
+      env = support.environment { LUHIP_CACHE_DIR = folder, LUHIP_CACHE_LIMIT = "20K" },
+    })
+    assert.equal("ok\nok\n", result.stdout, result.stderr)
+    assert.is_true(#entries(folder) <= 5)
+  end)
+
   it("K2 is shared by processes that compile the same at once", function()
     local script = [[
       local dev = require("luhip").open(...)

@@ -42,6 +42,8 @@
     "whether compiled kernels are kept on disk")                                                                       \
   X(CACHE_FOLDER, "cache.folder", "LUHIP_CACHE_DIR", PATH, 0, 0, "", true, "a folder",                                 \
     "where compiled kernels are kept; `luhip` in `XDG_CACHE_HOME` or `~/.cache`")                                      \
+  X(CACHE_LIMIT, "cache.limit", "LUHIP_CACHE_LIMIT", SIZE, 0, 0, "4G", true, SETTING_SIZE_FORM,                        \
+    "how much the compiled kernels on disk may take; those not used for longest go; 0: no limit")                      \
   X(LOG_LEVEL, "log.level", "LUHIP_LOG", LEVEL, 0, 0, "off", false, SETTING_LEVEL_FORM,                                \
     "the level of every logger that has none of its own: `off`, `basic` or `full`")                                    \
   X(LOG_COMPILE, "log.compile", "LUHIP_LOG_COMPILE", LEVEL, 0, 0, "", false, SETTING_LEVEL_FORM,                       \

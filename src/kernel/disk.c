@@ -6,6 +6,7 @@
  * the old entry, the new one, or none.
  */
 #include "kernel/disk.h"
+#include "kernel/disk_limit.h"
 #include "kernel/entry.h"
 
 #include "base/cache_folder.h"
@@ -68,6 +69,7 @@ struct kernel_image *disk_load(const uint8_t key[HASH_BYTES], struct dependencie
   if (folder >= 0) {
     int error = file_read_own(folder, name, &content);
     if (!error) image = entry_decode(key, content.data, content.bytes, dependencies);
+    if (image) disk_used(folder, name);
     *rejected = error == EPERM || (!error && !image);
     if (error == EPERM)
       log_warning("the cached kernel '%s/%s' is not used and will be replaced: it must be a file of yours that nobody "
@@ -94,7 +96,10 @@ void disk_store(const uint8_t key[HASH_BYTES], const struct kernel_image *image,
   if (folder >= 0) {
     int error =
         entry_encode(key, image, dependencies, &bytes) ? file_replace(folder, name, bytes.data, bytes.length) : ENOMEM;
-    if (error) warn_folder(path.data, error);
+    if (error)
+      warn_folder(path.data, error);
+    else
+      disk_stored(folder, name, bytes.length);
     close(folder);
   }
   text_free(&bytes);
