@@ -186,7 +186,7 @@ static void say_given(const luhip_arg *arg, char *text, size_t len) {
     snprintf(text, len, "a string of %zu bytes", arg->size);
     break;
   case LUHIP_ARG_LIST:
-    snprintf(text, len, "a list of %zu", arg->size);
+    snprintf(text, len, "a list of %zu (table)", arg->size);
     break;
   default:
     snprintf(text, len, "%s", arg->text ? arg->text : "something else");

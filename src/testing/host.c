@@ -547,6 +547,7 @@ static int test_in_child(lua_State *L) {
       const char *message = lua_tostring(L, -1);
       dprintf(2, "in the child: %s\n", message ? message : "?");
     }
+    coverage_write();
     _exit(failed ? 1 : 0);
   }
   if (child < 0) return luaL_error(L, "cannot fork");

@@ -248,6 +248,7 @@ static void run_child(lua_State *L, int fd) {
   size_t length;
   const char *text = luaL_tolstring(L, -1, &length);
   ssize_t written = write(fd, text, length);
+  coverage_write();
   _exit(worked && written == (ssize_t)length ? 0 : 1);
 }
 

@@ -23,6 +23,9 @@
 /* Pushes a new table with the functions of every area. */
 void testing_open(lua_State *L);
 
+/* Before an _exit of a build that counts lines; nothing in others. */
+void coverage_write(void);
+
 /* Weak, so that an area may have nothing to show. */
 #define X(area) __attribute__((weak)) void testing_open_##area(lua_State *L);
 TESTING_AREAS(X)
