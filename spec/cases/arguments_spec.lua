@@ -225,10 +225,13 @@ support.each_device(function(id)
     assert.equal(wanted, out:read()[1])
     view:fill(9)
     assert.equal(9, x:read(far + n, far + n)[1])
-    assert.equal(9 * n, (function()
-      sum:launch(ONE, x, far, n, out)
-      return out:read()[1]
-    end)())
+    assert.equal(
+      9 * n,
+      (function()
+        sum:launch(ONE, x, far, n, out)
+        return out:read()[1]
+      end)()
+    )
     fails("range", function()
       x:slice(far, (1 << 32))
     end)

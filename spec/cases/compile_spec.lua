@@ -65,7 +65,7 @@ support.each_device(function(id)
     local clang = support.run("command -v clang++-19").stdout:match "%S+"
     local compiles = KERNEL .. "print(require('luhip.core').compile_stats().compiles)"
     for i = 1, 2 do -- another compiler of the same name, later another version of it
-      support.write_file(tools .. "/clang++", ("#!/bin/sh\n# %s\nexec %s \"$@\"\n"):format(("x"):rep(i), clang))
+      support.write_file(tools .. "/clang++", ('#!/bin/sh\n# %s\nexec %s "$@"\n'):format(("x"):rep(i), clang))
       support.run({ "chmod", "+x", tools .. "/clang++" })
       local env = { LUHIP_CLANG = tools .. "/clang++" }
       assert.equal("42\n1\n", run(folder, compiles, env).stdout)
@@ -266,7 +266,8 @@ support.each_device(function(id)
     local _, shown = tostring(e):gsub("\n", "\n")
     assert.is_true(shown < 200, "a flood of " .. shown .. " lines")
     fails("not_found", function()
-      dev:compile('extern "C" __global__ void there(int *x) {}\nextern "C" __global__ void also(int *x) {}')
+      dev
+        :compile('extern "C" __global__ void there(int *x) {}\nextern "C" __global__ void also(int *x) {}')
         :kernel "absent"
     end, "'absent'", "there", "also")
   end)

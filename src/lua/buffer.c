@@ -185,7 +185,9 @@ static struct lb_buffer *push_range(lua_State *L, int idx) {
   const luhip_layout *layout = luhip_buffer_layout(buffer->buffer);
   lb_check_range(L, idx, layout->shape[0], &offset, &length);
   luhip_layout slice = lb_slice_layout(layout, offset, length);
-  return lb_push_view(L, 1, &slice);
+  struct lb_buffer *view = lb_push_view(L, 1, &slice);
+  lua_toclose(L, -1); /* nobody else knows it: its share of the memory does not wait for the collector */
+  return view;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------------------------ */
@@ -205,7 +207,9 @@ static struct lb_buffer *push_target(lua_State *L, struct lb_buffer *buffer) {
     lb_argument(L, 2, LUHIP_E_RANGE, "%I %s from %I on do not fit in %I", (LUAI_UACINT)n,
                 layout->ndim > 1 ? "rows" : "elements", (LUAI_UACINT)first, (LUAI_UACINT)layout->shape[0]);
   luhip_layout slice = lb_slice_layout(layout, (size_t)first - 1, (size_t)n);
-  return lb_push_view(L, 1, &slice);
+  struct lb_buffer *view = lb_push_view(L, 1, &slice);
+  lua_toclose(L, -1);
+  return view;
 }
 
 /* m:write(data [, first]): without first the data fills the whole buffer exactly. Returns the buffer. */
