@@ -74,6 +74,22 @@ function methods:rows()
   return rows
 end
 
+--- Every operation by itself, in the order in which they were enqueued.
+-- @treturn {table,...} { kind, name, stream, start, ms }, and of launches grid, block and shared, of others bytes: `stream`
+--   is the stream's id, `start` in ms on the host's monotonic clock, `ms` what it took
+function methods:records()
+  local records = {}
+  for i = 1, self.count do
+    local kind, name, stream, start, ms = self.native:record(i)
+    local record = { kind = kind, name = name, stream = stream, start = start, ms = ms }
+    for key, value in pairs(self.native:details(i)) do
+      record[key] = value
+    end
+    records[i] = record
+  end
+  return records
+end
+
 function Profile:__tostring()
   local lines = {
     ("luhip.profile: %d operations on %s, %.3f ms"):format(self.count, self.device, self.ms),
@@ -115,9 +131,13 @@ local function json_string(text)
   return '"' .. escaped .. '"'
 end
 
--- Microseconds with three digits, whatever the locale.
-local function json_us(us)
-  return (("%.3f"):format(us):gsub(",", "."))
+-- Nanoseconds as microseconds with three digits, whatever the locale.
+local function json_us(ns)
+  return ("%d.%03d"):format(ns // 1000, ns % 1000)
+end
+
+local function whole_ns(ms)
+  return math.floor(1e6 * ms + 0.5)
 end
 
 local function json_arguments(details)
@@ -149,7 +169,7 @@ local function origin(self)
 end
 
 -- Calls emit with each event as JSON. Operations of one stream follow each other; a rounding must not let them overlap,
--- which viewers do not show.
+-- which viewers do not show, so times are whole nanoseconds.
 local function events(self, emit)
   local first = origin(self)
   local ends = {}
@@ -157,11 +177,11 @@ local function events(self, emit)
   for i = 1, self.count do
     local kind, name, stream, start, ms = self.native:record(i)
     if not ends[stream] then
-      ends[stream] = 0.0
+      ends[stream] = 0
       emit(metadata("thread_name", stream, stream == self.default and "default stream" or "stream " .. stream))
     end
-    local from = math.max(1e3 * (start - first), ends[stream])
-    ends[stream] = math.max(1e3 * (start - first + ms), from)
+    local from = math.max(whole_ns(start - first), ends[stream])
+    ends[stream] = math.max(whole_ns(start - first + ms), from)
     local format = '{"ph":"X","pid":1,"tid":%d,"ts":%s,"dur":%s,"name":%s,"cat":"%s","args":%s}'
     emit(
       format:format(

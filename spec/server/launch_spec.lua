@@ -236,6 +236,64 @@ support.each_device(function(id)
     assert.is_truthy(text:find("41 launches", 1, true) or text:find("40 launches", 1, true))
   end)
 
+  it("D8 a launch that the driver refuses leaves its error on what it would have written, and only there", function()
+    local testing = require("luhip.core").testing
+    support.defer(testing.driver_reset)
+    local x, y = dev:buffer("f32", N, 1), dev:buffer("f32", 2 * N, 2)
+    dev:sync()
+    testing.driver_fail { call = "hipModuleLaunchKernel", error = "hipErrorInvalidConfiguration" }
+    k.copy:launch(work.over(N), x, y:slice(1, N), N) -- raises nothing: D10
+    testing.driver_reset()
+    assert.is_true(x:check())
+    assert.is_true(y:slice(N + 1, 2 * N):check())
+    support.assert_error_kind("launch", function()
+      y:read()
+    end, "'copy'", "hipErrorInvalidConfiguration")
+    k.copy:launch(work.over(N), x, y:slice(1, N), N)
+    assert.equal(1.0, y:read()[N])
+    assert.equal(2.0, y:read()[2 * N])
+  end)
+
+  it("D8 what cannot be ordered behind another stream is not enqueued", function()
+    local testing = require("luhip.core").testing
+    support.defer(testing.driver_reset)
+    local x, y, s = dev:buffer("f32", N, 1), dev:buffer("f32", N, 2), dev:stream()
+    dev:sync()
+    local gate = work.gate(dev, k)
+    gate:close(x)
+    testing.driver_fail { call = "hipStreamWaitEvent", error = "hipErrorUnknown" }
+    dev:with(s, function()
+      k.copy:launch(work.over(N), x, y, N)
+    end)
+    testing.driver_reset()
+    gate:open()
+    support.assert_error_kind("driver", function()
+      y:read()
+    end, "hipErrorUnknown")
+    k.set:launch(work.over(N), y, N, 4)
+    assert.equal(4.0, y:read()[N])
+  end)
+
+  it("D8 a large write that fails half way leaves its error on all of its destination", function()
+    local testing = require("luhip.core").testing
+    support.defer(testing.driver_reset)
+    local n = 120 << 20
+    local x = dev:buffer("u8", n, 1)
+    dev:sync()
+    testing.driver_fail { call = "hipMemcpyAsync", nth = 4, error = "hipErrorUnknown" }
+    support.assert_error_kind("driver", function()
+      x:write(("z"):rep(n))
+    end, "hipErrorUnknown")
+    testing.driver_reset()
+    for _, first in ipairs { 1, n // 2, n } do
+      support.assert_error_kind("driver", function()
+        x:read(first, first)
+      end, "hipErrorUnknown")
+    end
+    x:fill(3)
+    assert.equal(3, x:read(n, n)[1])
+  end)
+
   it("D9 in, inout and out: only out repairs", function()
     local x = stale()
     k.add:launch(work.over(N), x, N, 1) -- inout: reads it

@@ -574,6 +574,28 @@ support.each_device(function(id)
       p:trace(support.temporary_directory() .. "/out.json")
     end)
 
+    it("G1 knows each operation by itself", function()
+      local s = dev:stream()
+      local p = dev:profile(function()
+        add()
+        dev:with(s, add)
+        x:fill(2)
+      end)
+      local records = p:records()
+      assert.equal(3, #records)
+      assert.same({ "launch", "add" }, { records[1].kind, records[1].name })
+      assert.same({ { 1, 1, 1 }, { 64, 1, 1 }, 0 }, { records[1].grid, records[1].block, records[1].shared })
+      assert.same({ dev:streams()[1].id, s.id }, { records[1].stream, records[2].stream })
+      assert.same({ "fill", x.bytes }, { records[3].kind, records[3].bytes })
+      local sum = 0
+      for _, record in ipairs(records) do
+        assert.is_true(record.ms >= 0 and record.start > 0)
+        sum = sum + record.ms
+      end
+      assert.is_true(math.abs(sum - p.ms) < 1e-9)
+      assert.is_true(records[3].start >= records[1].start)
+    end)
+
     ---- traces -------------------------------------------------------------------------------------------------
 
     it("writes a trace with a thread for each stream, whose operations follow each other", function()
@@ -596,8 +618,12 @@ support.each_device(function(id)
         elseif event.ph == "X" then
           assert.is_string(threads[event.tid])
           assert.is_true(event.dur >= 0)
-          assert.is_true(event.ts >= (ends[event.tid] or 0) - 0.002)
-          ends[event.tid] = event.ts + event.dur
+          for field, kind in pairs { name = "string", cat = "string", ts = "number", pid = "number", args = "table" } do
+            assert.equal(kind, type(event[field]), field)
+          end
+          local ts, dur = math.floor(1000 * event.ts + 0.5), math.floor(1000 * event.dur + 0.5) -- whole nanoseconds
+          assert.is_true(ts >= (ends[event.tid] or 0))
+          ends[event.tid] = ts + dur
           counts[event.tid] = (counts[event.tid] or 0) + 1
           launch = launch or event
         end

@@ -45,6 +45,47 @@ support.each_device(function(id)
     end)
   end)
 
+  it("C2 a short write releases just the bytes it wrote", function()
+    local x, big = dev:buffer("f32", 100, 0), dev:buffer("f32", 1 << 38)
+    work.kernels(dev).copy:launch({ grid = 1, block = 1 }, big, x, 1)
+    x:slice(11, 14):write { 1, 2, 3, 4 }
+    assert.same({ 1.0, 2.0, 3.0, 4.0 }, x:slice(11, 14):read():totable())
+    for _, range in ipairs { { 1, 10 }, { 15, 100 }, { 10, 11 }, { 14, 15 } } do
+      support.assert_error_kind("oom", function()
+        x:read(range[1], range[2])
+      end)
+    end
+    local m = dev:buffer("f32", { 10, 10 }, 0)
+    work.kernels(dev).copy:launch({ grid = 1, block = 1 }, big, m:reshape(100), 1)
+    m:columns(3, 4):write(luhip.array("f32", { 10, 2 }))
+    assert.is_true(m:columns(3, 4):check())
+    assert.is_nil(m:columns(4, 5):check())
+    x:slice(5, 4):write {} -- nothing reaches the driver, and nothing is released
+    assert.is_nil(x:slice(1, 10):check())
+    x:write(numbers(100))
+    assert.is_true(x:check())
+  end)
+
+  it("C2 a write that fails claims its own destination, and only that", function()
+    local testing = require("luhip.core").testing
+    support.defer(testing.driver_reset)
+    local a, b, c = dev:buffer("f32", 4, 0), dev:buffer("f32", 8, 5), dev:buffer("f32", 4, 0)
+    dev:sync()
+    testing.driver_fail { call = "hipMemcpyAsync", nth = 2, error = "hipErrorUnknown" }
+    support.assert_error_kind("driver", function()
+      dev:write { { a, { 1, 1, 1, 1 } }, { b:slice(3, 4), { 2, 2 } }, { c, { 3, 3, 3, 3 } } }
+    end, "hipErrorUnknown")
+    testing.driver_reset()
+    assert.equal(1.0, a:read()[1])
+    assert.equal(3.0, c:read()[4])
+    assert.equal(5.0, b:read(5, 8)[1])
+    support.assert_error_kind("driver", function()
+      b:read()
+    end, "hipErrorUnknown")
+    b:slice(3, 4):write { 7, 7 }
+    assert.same({ 5.0, 5.0, 7.0, 7.0, 5.0, 5.0, 5.0, 5.0 }, b:read():totable())
+  end)
+
   it("C3 the source may be changed as soon as write returns", function()
     local k = work.kernels(dev)
     local gate = work.gate(dev, k)

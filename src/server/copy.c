@@ -56,6 +56,18 @@ static void carry_on(struct command *command, const struct failure_set *set) {
   failure_release(failure);
 }
 
+/* A source that cannot have its memory carries that now, and so does the destination: as if it had been known before. */
+static luhip_status run(struct command *command, struct copying *c, struct failure_set *set, luhip_error **error) {
+  luhip_error *failed = NULL;
+  luhip_status status = command_run(command, enqueue, c, "copy", NULL, &failed);
+  if (!status) return LUHIP_OK;
+  if (command_tainted(command, set)) {
+    luhip_error_release(failed);
+    return LUHIP_OK;
+  }
+  return failed ? error_give(error, failed) : status;
+}
+
 static luhip_status copy_locked(luhip_buffer *destination, luhip_buffer *source, uint32_t slot, struct copying *c,
                                 luhip_error **error) {
   luhip_device *device = destination->device;
@@ -79,7 +91,7 @@ static luhip_status copy_locked(luhip_buffer *destination, luhip_buffer *source,
   if (command_tainted(&command, &set)) {
     carry_on(&command, &set);
   } else {
-    status = command_run(&command, enqueue, c, "copy", NULL, error);
+    status = run(&command, c, &set, error);
   }
   command_close(&command);
   failure_set_free(&set);
