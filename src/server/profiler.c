@@ -78,7 +78,7 @@ luhip_status watch_report(luhip_device *device, const struct watch *watch, const
 
 /* ---- anchors ------------------------------------------------------------------------------------------------- */
 
-static const double ANCHOR_MS = 1000, SHORT_MS = 5, LONG_MS = 5000, GOOD_MS = 0.02;
+static const double SHORT_MS = 5, LONG_MS = 5000, GOOD_MS = 0.02;
 enum { TRIES = 8 };
 
 struct anchor *anchor_retain(struct anchor *anchor) {
@@ -142,8 +142,8 @@ static void anchor_new(luhip_device *device, double most_ms) {
 void anchor_refresh(luhip_device *device) {
   const struct profiler *profiler = &device->profiler;
   double now = clock_ms();
-  if (profiler->anchor && now - profiler->anchor->host_ms < ANCHOR_MS) return;
-  if (!profiler->tried_ms || now - profiler->tried_ms >= ANCHOR_MS) anchor_new(device, SHORT_MS);
+  if (profiler->anchor && now - profiler->anchor->host_ms < PROFILER_ANCHOR_MS) return;
+  if (!profiler->tried_ms || now - profiler->tried_ms >= PROFILER_ANCHOR_MS) anchor_new(device, SHORT_MS);
 }
 
 void anchor_need(luhip_device *device) {

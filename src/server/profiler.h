@@ -12,6 +12,9 @@
 #include "hip/api.h"
 #include "luhip.h"
 
+/* An anchor of the host's clock that is older than this is taken again (G1). */
+#define PROFILER_ANCHOR_MS 1000.0
+
 struct failure;
 
 struct anchor {

@@ -23,6 +23,9 @@ static inline hip_error_t enqueue_copy(luhip_device *device, uint32_t slot, stru
   return enqueue_copy_in(device, device->slots[slot].handle, to, from, width, rows, kind);
 }
 
+/* write.c: from this size on a source is copied in chunks, below it is staged in one piece. */
+#define WRITE_CHUNKED_FROM ((size_t)100 << 20)
+
 /* fill.c: one fill, as calls of the driver. */
 enum { FILL_LARGEST_ELEMENT = 16 };
 

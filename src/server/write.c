@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-static const size_t CHUNKED_FROM = (size_t)100 << 20, CHUNK = (size_t)16 << 20, COPY_UNDER_LOCK = 64 << 10;
+static const size_t CHUNK = (size_t)16 << 20, COPY_UNDER_LOCK = 64 << 10;
 
 luhip_status transfer_enter(luhip_device *device, luhip_stream *stream, uint32_t *slot, luhip_error **error) {
   luhip_status status = device_enter(device, error);
@@ -179,7 +179,7 @@ luhip_status write_bytes(struct allocation *allocation, uint32_t slot, const voi
                       .allocation = allocation,
                       .region = {0, bytes, 1, bytes},
                       .data = data};
-  return bytes < CHUNKED_FROM ? write_staged(&w, error) : write_chunked(&w, error);
+  return bytes < WRITE_CHUNKED_FROM ? write_staged(&w, error) : write_chunked(&w, error);
 }
 
 /* ---- while recording ------------------------------------------------------------------------------------------ */
@@ -234,7 +234,7 @@ static luhip_status write_locked(luhip_device *device, uint32_t slot, const luhi
     if (rc == hip_Success) return write_region(&w, error);
     return error_give(error, driver_error(rc, LUHIP_E_DRIVER, "write"));
   }
-  return source->bytes < CHUNKED_FROM ? write_staged(&w, error) : write_chunked(&w, error);
+  return source->bytes < WRITE_CHUNKED_FROM ? write_staged(&w, error) : write_chunked(&w, error);
 }
 
 static luhip_status write_one(luhip_device *device, luhip_stream *stream, const luhip_source *source,

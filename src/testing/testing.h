@@ -16,6 +16,7 @@
   X(kernel)                                                                                                            \
   X(server)                                                                                                            \
   X(profile)                                                                                                           \
+  X(figures)                                                                                                           \
   X(lua)                                                                                                               \
   X(graph)                                                                                                             \
   X(driver)
