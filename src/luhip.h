@@ -208,6 +208,7 @@ typedef struct luhip_device_info {
   char arch[128];
   char reason[256]; /* why it cannot be used; "" when it can */
   int warp_size, units, max_threads;
+  int driver_version; /* the provider's own number; 0: it did not say */
   int max_block[3];
   int64_t max_grid[3];
   size_t shared_bytes, memory_bytes, alignment;
@@ -233,6 +234,8 @@ LUHIP_API luhip_status luhip_open(const char *id, const luhip_open_options *opti
 LUHIP_API void luhip_device_close(luhip_device *device);
 LUHIP_API bool luhip_device_is_open(luhip_device *device);
 LUHIP_API const luhip_device_info *luhip_device_get_info(luhip_device *device);
+/* Names the compiler of the device's kernels, for keys: other text, other compiler. LUHIP_E_NOT_FOUND: there is none. */
+LUHIP_API luhip_status luhip_device_toolchain(luhip_device *device, char *text, size_t bytes, luhip_error **error);
 /* Waits for all streams. With buffers: tests their claims first, then waits, then tests again. A failure of an
    operation that writes no buffer is carried by none: the first sync of the device or a stream, or wait for an event,
    that ends well otherwise returns the oldest of these, once, and forgets them. */

@@ -509,7 +509,6 @@ describe("the options of a run", function()
   end)
 
   it("of later versions are refused, not ignored", function()
-    refuse("argument", { store = "x.tune" }, "'store' is not available in this version")
     refuse("argument", { strategy = "genetic" }, "'genetic' is not available in this version")
     assert.equal(4, #tune({}, { strategy = "auto" }).rows)
     assert.equal(4, #tune({}, { strategy = "exhaustive" }).rows)

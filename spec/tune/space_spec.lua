@@ -1,5 +1,7 @@
+local core = require "luhip.core"
 local space = require "luhip.tune.space"
 local support = require "spec.support"
+local tune = require "luhip.tune"
 
 local function texts(s)
   local list = {}
@@ -224,5 +226,254 @@ describe("a space", function()
     assert.same({ 11, 23 }, configs(s:index { A = 2, B = 1 }, "hamming"))
     assert.same({ 11, 12, 32 }, configs({ A = 2, B = 1 }, "adjacent"))
     assert.same({ 11 }, configs({ A = 2, B = 1 }, "strictly-adjacent"))
+  end)
+
+  it("is refused when nothing is satisfiable, with what each constraint removes", function()
+    refuse("argument", {
+      params = { A = { 1, 2, 3 }, B = { 1, 2 } },
+      where = { "A > 1", "B % 2 == 2", "A / 0 > 1" },
+    }, "no valid configuration: of 6", "'A > 1' removes 2", "'A / 0 > 1' removes 4", "divides by zero")
+    refuse("argument", {
+      params = { A = { 1, 2, 3 }, B = { 1, 2 } },
+      where = { "A > 1", "A + B > 5" },
+    }, "of 6", "'A > 1' removes 2", "'A + B > 5' removes 4")
+    refuse("argument", {
+      params = { A = { 1, 2 } },
+      where = function(p)
+        return p.A.x > 1
+      end,
+    }, "function #1", "removes 2", "attempt to index a number")
+  end)
+
+  it("counts a constraint that cannot be evaluated as not satisfied, with one warning", function()
+    local s = space.new {
+      params = { A = { 1, 2, "x" }, B = { 1, 2 } },
+      where = {
+        "A < 3",
+        function(p)
+          if p.B == 2 then
+            error "no B of 2"
+          end
+          return true
+        end,
+      },
+    }
+    assert.same({ "1,1", "2,1" }, texts(s))
+    assert.equal(2, #s.warnings)
+    assert.truthy(s.warnings[1]:find("'A < 3' fails in 1 tests", 1, true))
+    assert.truthy(s.warnings[1]:find("attempt to compare string with number", 1, true))
+    assert.truthy(s.warnings[2]:find("no B of 2", 1, true))
+    assert.equal(1, s:removals()[2].failed)
+  end)
+
+  it("gives constraints names", function()
+    local s = space.new { params = { A = { 1, 2 } }, where = { { name = "small", "A < 2" } } }
+    assert.equal("small", s:removals()[1].text)
+    refuse("type", { params = { A = { 1 } }, where = { { "A < 2" } } }, "where, entry 1")
+  end)
+
+  it("calls a function once for each combination of what it reads", function()
+    local calls, counting = 0, false
+    local s
+    local function small(p)
+      calls = calls + (counting and 1 or 0)
+      return p.B + p.D < 5
+    end
+    local params = {}
+    for i, name in ipairs { "A", "B", "C", "D" } do
+      params[i] = { name, { 1, 2, 3, 4 } }
+    end
+    s = space.new { params = params, where = small }
+    assert.equal(6 * 16, s.count)
+    calls, counting = 0, true
+    space.new { params = params, where = small }
+    -- 16 combinations, besides the trials that find out what it reads
+    assert.is_true(calls <= 16 + 1 + 4 * 3 + 64)
+  end)
+
+  it("enlarges a group when a function turns out to read more", function()
+    local params, hidden = {}, {}
+    for i = 1, 7 do
+      params[i] = { ("P%02d"):format(i), { 0, 1, 2, 3 } }
+      hidden[i] = "P" .. ("%02d"):format(i)
+    end
+    -- P01 is read for one combination of the others in thousands
+    local s = space.new {
+      params = params,
+      where = {
+        function(p)
+          for i = 2, 7 do
+            if p[hidden[i]] ~= i % 4 then
+              return i > 4 and true or i == 2
+            end
+          end
+          return p.P01 == 3
+        end,
+      },
+    }
+    local count = 0
+    for i = 2, 7 do
+      count = count + ((i > 4 or i == 2) and 3 * 4 ^ (7 - i) * 4 or 0)
+    end
+    assert.equal(count + 1, s.count)
+    local c = {}
+    for i = 2, 7 do
+      c[hidden[i]] = i % 4
+    end
+    c.P01 = 3
+    assert.truthy(s:index(c))
+    c.P01 = 2
+    assert.is_nil(s:index(c))
+  end)
+
+  it("lets a function go through all parameters", function()
+    local s = space.new {
+      params = { A = { 1, 2 }, B = { 1, 2 }, C = { 7 } },
+      where = function(p)
+        local sum = 0
+        for _, value in pairs(p) do
+          sum = sum + value
+        end
+        return sum == 10
+      end,
+    }
+    assert.same({ "1,2,7", "2,1,7" }, texts(s))
+  end)
+
+  it("has the same configurations as the product filtered one by one", function()
+    local state = 7
+    local function random(n)
+      state = state * 6364136223846793005 + 1442695040888963407
+      return (state >> 33) % n + 1
+    end
+    local forms =
+      { "%s * %s <= 9", "%s %% %s == 0", "%s + 1 != %s", "not (%s > 2 and %s > 2)", "%s < 4 or %s in (1, 3)" }
+    for _ = 1, 30 do
+      local params, names, where = {}, {}, {}
+      for i = 1, 6 do
+        names[i], params[i] = ("P%d"):format(i), { ("P%d"):format(i), {} }
+        for v = 1, random(4) do
+          params[i][2][v] = v
+        end
+      end
+      for i = 1, random(4) do
+        where[i] = forms[random(#forms)]:format(names[random(6)], names[random(6)])
+      end
+      local expected = 0
+      for _, config in space.new({ params = params }):each() do
+        local valid = true
+        for _, w in ipairs(where) do
+          valid = valid and require("luhip.tune.expr").parse(w, names):test(config)
+        end
+        expected = expected + (valid and 1 or 0)
+      end
+      local ok, s = pcall(space.new, { params = params, where = where })
+      assert.equal(expected, ok and s.count or 0)
+      for i = 1, ok and s.count or 0 do
+        assert.equal(i, s:index(s:nth(i)))
+        assert.equal(i, s:index_digits(s:digits(i)))
+      end
+    end
+  end)
+
+  it("is the same however often its enumeration is interrupted", function()
+    local expr = require "luhip.tune.expr"
+    local names, lists = { "A", "B", "C" }, { { 1, 2, 3, 4 }, { 1, 2, 3, 4 }, { 1, 2, 3 } }
+    local function built(nodes)
+      local engine, turns, digits = core.space(names, lists, 1000), 0, {}
+      engine:expression(expr.parse("A * B + C > 6").code, { 1, 2, 3 })
+      engine:asked { 2, 3 }
+      repeat
+        local what = engine:build(nodes, digits)
+        turns = turns + 1
+        if what == "ask" then
+          engine:answer(digits[2] ~= digits[3])
+        end
+      until what == "done"
+      local list = {}
+      for i = 1, engine.count do
+        list[i] = table.concat(engine:digits(i), ",")
+      end
+      return list, turns
+    end
+    local once, few = built(1000000)
+    local often, many = built(1)
+    assert.same(once, often)
+    assert.is_true(many > few)
+    assert.is_true(#once > 0)
+  end)
+
+  it("can be interrupted while it is enumerated", function()
+    local params = {}
+    for i = 1, 12 do
+      params[i] = { ("P%02d"):format(i), { 1, 2, 3, 4, 5, 6, 7, 8 } }
+    end
+    local all = "P01 + P02 + P03 + P04 + P05 + P06 + P07 + P08 + P09 + P10 + P11 + P12 == 7"
+    local co = coroutine.create(function()
+      space.new { params = params, where = all, progress = false }
+    end)
+    debug.sethook(co, function()
+      if debug.getinfo(2, "n").name == "enumerate" then
+        error("interrupted!", 0)
+      end
+    end, "", 5)
+    local ok, e = coroutine.resume(co)
+    assert.is_false(ok)
+    assert.equal("interrupted!", e)
+  end)
+
+  it("refuses more rows than allowed, naming what ties them together", function()
+    local options = { params = { A = tune.range(1, 30), B = tune.range(1, 30) }, where = "A + B > 3", most = 100 }
+    refuse("too_big", options, "100", "'A + B > 3'")
+    local params = {}
+    for i = 1, 70 do
+      params[i] = { ("P%d"):format(i), { 1, 2 } }
+    end
+    refuse("too_big", { params = params }, "2^62")
+  end)
+
+  it("counts and draws from 10^12 free configurations", function()
+    local params = {}
+    for i = 1, 12 do
+      params[i] = { ("P%02d"):format(i), { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 } }
+    end
+    local s = space.new { params = params }
+    assert.equal(10 ^ 12, s.count)
+    local seen, high = {}, 0
+    for _, i in ipairs(s:sample(1000, 5)) do
+      assert.is_nil(seen[i])
+      seen[i] = true
+      high = high + (i > s.count // 2 and 1 or 0)
+      assert.equal(i, s:index(s:nth(i)))
+    end
+    assert.is_true(high > 400 and high < 600)
+  end)
+
+  it("holds digits of parameters with many values", function()
+    local s =
+      space.new { params = { A = tune.range(1, 70000), B = tune.range(1, 300) }, where = { "A % 700 == 0", "B > 290" } }
+    assert.equal(100 * 10, s.count)
+    assert.same({ A = 1400, B = 293 }, s:nth(13))
+    assert.equal(13, s:index { A = 1400, B = 293 })
+    assert.same({ 3, 11, 12, 14, 15, 16, 17, 18, 19, 20, 23 }, { table.unpack(s:neighbours(13), 1, 11) })
+  end)
+
+  it("refuses neighbours and samples that cannot be", function()
+    local s = space.new { params = { A = { 1, 2 }, B = { 1, 2 } } }
+    for _, case in ipairs {
+      { "argument", "neighbours", 1, "near" },
+      { "range", "neighbours", 9 },
+      { "range", "neighbours", { A = 3, B = 1 } },
+      { "argument", "neighbours", { A = 1 } },
+      { "range", "neighbours", { 1, 7 } },
+      { "type", "sample", "x" },
+      { "range", "sample", -1 },
+      { "type", "sample", 1, 0.5 },
+    } do
+      support.assert_error_kind(case[1], function()
+        s[case[2]](s, case[3], case[4])
+      end)
+    end
+    assert.same({}, s:sample(0))
   end)
 end)

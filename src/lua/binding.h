@@ -1,7 +1,7 @@
 /*
  * binding.h - what the files of the Lua binding share. Each part is explained in the file it names.
  *
- * The binding uses the public C interface (luhip.h) alone. Its rules:
+ * The binding uses the public C interface (luhip.h), and src/tune in the files of tune.h. Its rules:
  *   - A userdata is pushed, zeroed and given its metatable before the native object goes into it, so that a
  *     Lua error finds every native thing owned by something that is collected.
  *   - C functions of the library do not raise; their status is turned into a Lua error here.
@@ -44,6 +44,9 @@ struct lb_state;
   X(RESOURCE, resource)                                                                                                \
   X(IMAGE, image)                                                                                                      \
   X(SCOPE, scope)                                                                                                      \
+  X(EXPRESSION, expression)                                                                                            \
+  X(SPACE, space)                                                                                                      \
+  X(JOURNAL, journal)                                                                                                  \
   X(ERROR, error)
 
 enum lb_class {
@@ -396,6 +399,9 @@ struct lb_graph *lb_check_graph(lua_State *L, int idx); /* not freed, device ope
 int lb_device_stream(lua_State *L);
 int lb_device_streams(lua_State *L);
 int lb_device_record(lua_State *L);
+
+/* tune.c: core.space and what else luhip.tune needs */
+extern const luaL_Reg lb_tune_functions[];
 
 /* profile.c */
 int lb_device_start_profile(lua_State *L);

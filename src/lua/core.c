@@ -190,6 +190,7 @@ static void push_core(lua_State *L) {
   luaL_setfuncs(L, functions, 0);
   luaL_setfuncs(L, lb_device_functions, 0);
   luaL_setfuncs(L, lb_trace_functions, 0);
+  luaL_setfuncs(L, lb_tune_functions, 0);
   lua_pushliteral(L, LUHIP_VERSION);
   lua_setfield(L, -2, "version");
   lua_pushlightuserdata(L, NULL);

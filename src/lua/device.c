@@ -102,6 +102,17 @@ static int core_open(lua_State *L) {
   return lb_logged(L, 1);
 }
 
+/* device:toolchain() -> what names the compiler of its kernels */
+static int device_toolchain(lua_State *L) {
+  struct lb_device *device = lb_check_device(L, 1);
+  char text[512];
+  luhip_error *error = NULL;
+  luhip_status status = luhip_device_toolchain(device->device, text, sizeof text, &error);
+  if (status != LUHIP_OK) return lb_fail(L, status, error);
+  lua_pushstring(L, text);
+  return 1;
+}
+
 /* ---- closing ------------------------------------------------------------------------------------------------------------- */
 
 /* Waits for the work if it is the device's last user. */
@@ -254,6 +265,7 @@ static const luhip_device_info *info(lua_State *L) {
   STRING(name)                                                                                                         \
   STRING(arch)                                                                                                         \
   INTEGER(warp_size)                                                                                                   \
+  INTEGER(driver_version)                                                                                              \
   INTEGER(units)                                                                                                       \
   INTEGER(max_threads)                                                                                                 \
   INTEGER(shared_bytes)                                                                                                \
@@ -304,6 +316,7 @@ void lb_open_device(lua_State *L) {
       {"check", device_check},
       {"flush", device_flush},
       {"memory", device_memory},
+      {"toolchain", device_toolchain},
       {"memory_cleanup", device_memory_cleanup},
       {"close", device_close},
       {"free", device_close},

@@ -412,3 +412,15 @@ bool luhip_device_is_open(luhip_device *device) {
 const luhip_device_info *luhip_device_get_info(luhip_device *device) {
   return &device->info;
 }
+
+luhip_status luhip_device_toolchain(luhip_device *device, char *text, size_t bytes, luhip_error **error) {
+  char identity[512] = "";
+  hip_error_t rc = device->api->hipxToolchain(identity, sizeof identity, device->ordinal);
+  if (rc == hip_ErrorFileNotFound)
+    return error_set(error, LUHIP_E_NOT_FOUND, "there is no compiler for kernels of %s: %s", device->info.arch,
+                     identity[0] ? identity : "none was found");
+  if (rc != hip_Success)
+    return error_set(error, LUHIP_E_DRIVER, "the compiler cannot be identified: %s", hip_error_name(rc));
+  snprintf(text, bytes, "%s", identity);
+  return LUHIP_OK;
+}

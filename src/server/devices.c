@@ -25,6 +25,7 @@ hip_error_t devices_describe(const struct device_name *name, luhip_device_info *
   if (rc == hip_Success) rc = name->api->hipxDeviceArch(info->arch, sizeof info->arch, name->ordinal);
   if (rc == hip_Success) rc = name->api->hipDeviceTotalMem(&info->memory_bytes, name->ordinal);
   if (rc != hip_Success) return rc;
+  if (name->api->hipDriverGetVersion(&info->driver_version) != hip_Success) info->driver_version = 0;
   info->warp_size = attribute(name, hip_DeviceAttributeWarpSize, 32);
   info->units = attribute(name, hip_DeviceAttributeMultiprocessorCount, 1);
   info->max_threads = attribute(name, hip_DeviceAttributeMaxThreadsPerBlock, 1024);

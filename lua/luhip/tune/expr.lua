@@ -9,21 +9,18 @@
 -- * and or not (&& || !); 0, false and nil are false, as in C
 -- * min, max, abs, floor, ceil, cdiv
 --
--- An expression is parsed into closures once. A divisor of zero makes the whole expression undefined rather than
--- raising. Dependencies: luhip.errors, luhip.nearest.
+-- An expression is parsed once, into code that luhip.core evaluates (src/tune), alone or inside a space, so that there
+-- is one evaluator for both. A divisor of zero makes the whole expression undefined rather than raising.
+-- Dependencies: luhip.core, luhip.errors, luhip.nearest.
 -- @module luhip.tune.expr
 
+local core = require "luhip.core"
 local errors = require "luhip.errors"
 local nearest = require "luhip.nearest"
 
 local expr = {}
 
 local MAX_DEPTH = 100
-local UNDEFINED = {} -- raised inside an evaluation by a zero divisor, caught by Expr.eval
-
-local function truth(v)
-  return v ~= nil and v ~= false and v ~= 0
-end
 
 -- ---- words ---------------------------------------------------------------------------------------------
 
@@ -38,22 +35,14 @@ for _, op in ipairs { "(", ")", "[", "]", "{", "}", "," } do
   OPERATORS[op] = op
 end
 
+-- Name to the code's operator and the values it takes; min and max take any number.
 local FUNCTIONS = {
-  min = { least = 1, call = math.min },
-  max = { least = 1, call = math.max },
-  abs = { least = 1, most = 1, call = math.abs },
-  floor = { least = 1, most = 1, call = math.floor },
-  ceil = { least = 1, most = 1, call = math.ceil },
-  cdiv = {
-    least = 2,
-    most = 2,
-    call = function(a, b)
-      if b == 0 then
-        error(UNDEFINED, 0)
-      end
-      return -(-a // b)
-    end,
-  },
+  min = { op = "min", least = 1 },
+  max = { op = "max", least = 1 },
+  abs = { op = "abs", least = 1, most = 1 },
+  floor = { op = "floor", least = 1, most = 1 },
+  ceil = { op = "ceil", least = 1, most = 1 },
+  cdiv = { op = "cdiv", least = 2, most = 2 },
 }
 
 local function fail(state, at, format, ...)
@@ -134,7 +123,21 @@ local function expect(state, kind)
   advance(state)
 end
 
--- ---- the parser: every function returns a closure of the parameters' table ------------------------------
+-- ---- the parser: every function emits code and returns the number of the instruction that is its result -------
+
+-- Code is a flat list: operator, operand, operand. Instructions count from 0.
+local function emit(state, op, a, b)
+  local code, n = state.code, #state.code
+  code[n + 1], code[n + 2], code[n + 3] = op, a, b or a
+  return n // 3
+end
+
+-- A constant; nil is what the list of constants has a hole for.
+local function emit_constant(state, value)
+  local n = state.constants.n
+  state.constants[n + 1], state.constants.n = value, n + 1
+  return emit(state, "const", n)
+end
 
 local parse_or
 
@@ -173,13 +176,22 @@ local function parse_call(state, name, at)
   if #list < f.least or #list > (f.most or math.huge) then
     fail(state, at, "%s takes %s%d value(s), not %d", name, f.most and "" or "at least ", f.least, #list)
   end
-  local call = f.call
-  return function(p)
-    local values = {}
-    for i, node in ipairs(list) do
-      values[i] = node(p)
-    end
-    return call(table.unpack(values, 1, #list))
+  local node = list[1]
+  if #list == 1 then
+    return emit(state, f.op, node, node)
+  end
+  for i = 2, #list do
+    node = emit(state, f.op, node, list[i])
+  end
+  return node
+end
+
+local function check_known(state, name, at)
+  if state.known and not state.known[name] then
+    local near = nearest(name, state.known_list)
+    local hint = near and (", did you mean '%s'?"):format(near)
+      or "; there are " .. table.concat(state.known_list, ", ")
+    fail(state, at, "'%s' is no parameter%s", name, hint)
   end
 end
 
@@ -190,29 +202,16 @@ local function parse_name(state)
     return parse_call(state, name, at)
   end
   if CONSTANTS[name] ~= nil then
-    local value = CONSTANTS[name]
-    return function()
-      return value
-    end
+    return emit_constant(state, CONSTANTS[name])
+  elseif NOTHING[name] then
+    return emit_constant(state, nil)
   end
-  if NOTHING[name] then
-    return function()
-      return nil
-    end
-  end
-  if state.known and not state.known[name] then
-    local near = nearest(name, state.known_list)
-    local hint = near and (", did you mean '%s'?"):format(near)
-      or "; there are " .. table.concat(state.known_list, ", ")
-    fail(state, at, "'%s' is no parameter%s", name, hint)
-  end
+  check_known(state, name, at)
   if not state.used[name] then
-    state.used[name] = true
     state.names[#state.names + 1] = name
+    state.used[name] = emit(state, "param", #state.names - 1)
   end
-  return function(p)
-    return p[name]
-  end
+  return state.used[name]
 end
 
 local function parse_atom(state)
@@ -220,9 +219,7 @@ local function parse_atom(state)
   state.composite = false
   if kind == "number" or kind == "text" then
     advance(state)
-    return function()
-      return value
-    end
+    return emit_constant(state, value)
   elseif kind == "name" then
     return parse_name(state)
   elseif kind == "(" then
@@ -245,13 +242,7 @@ local function parse_power(state)
   advance(state)
   local exponent = nested(state, parse_unary)
   state.composite = true
-  return function(p)
-    local b, e = base(p), exponent(p)
-    if math.type(b) == "integer" and math.type(e) == "integer" and e >= 0 then
-      return math.tointeger(b ^ e) or b ^ e
-    end
-    return b ^ e
-  end
+  return emit(state, "pow", base, exponent)
 end
 
 function parse_unary(state)
@@ -259,9 +250,7 @@ function parse_unary(state)
     advance(state)
     local node = nested(state, parse_unary)
     state.composite = true
-    return function(p)
-      return -node(p)
-    end
+    return emit(state, "neg", node)
   elseif state.kind == "+" then
     advance(state)
     return nested(state, parse_unary)
@@ -269,97 +258,42 @@ function parse_unary(state)
   return parse_power(state)
 end
 
-local ARITHMETIC = {
-  ["+"] = function(a, b)
-    return a + b
-  end,
-  ["-"] = function(a, b)
-    return a - b
-  end,
-  ["*"] = function(a, b)
-    return a * b
-  end,
-}
-
-local function divider(divide)
-  return function(a, b)
-    if b == 0 then
-      error(UNDEFINED, 0)
-    end
-    return divide(a, b)
-  end
-end
-
-local DIVISION = {
-  ["*"] = ARITHMETIC["*"],
-  ["/"] = divider(function(a, b)
-    return a / b
-  end),
-  ["//"] = divider(function(a, b)
-    return a // b
-  end),
-  ["%"] = divider(function(a, b)
-    return a % b
-  end),
-}
-local SUM = { ["+"] = ARITHMETIC["+"], ["-"] = ARITHMETIC["-"] }
+local PRODUCT = { ["*"] = "mul", ["/"] = "div", ["//"] = "idiv", ["%"] = "mod" }
+local SUM = { ["+"] = "add", ["-"] = "sub" }
 
 local function parse_left(state, operations, parse)
   local left = parse(state)
   while operations[state.kind] do
     local operation = operations[state.kind]
     advance(state)
-    local a, b = left, parse(state)
-    left = function(p)
-      return operation(a(p), b(p))
-    end
+    left = emit(state, operation, left, parse(state))
     state.composite = true
   end
   return left
 end
 
 local function parse_product(state)
-  return parse_left(state, DIVISION, parse_unary)
+  return parse_left(state, PRODUCT, parse_unary)
 end
 
 local function parse_sum(state)
   return parse_left(state, SUM, parse_product)
 end
 
-local COMPARE = {
-  ["=="] = function(a, b)
-    return a == b
-  end,
-  ["~="] = function(a, b)
-    return a ~= b
-  end,
-  ["<"] = function(a, b)
-    return a < b
-  end,
-  ["<="] = function(a, b)
-    return a <= b
-  end,
-  [">"] = function(a, b)
-    return a > b
-  end,
-  [">="] = function(a, b)
-    return a >= b
-  end,
-}
+local COMPARE = { ["=="] = "eq", ["~="] = "ne", ["<"] = "lt", ["<="] = "le", [">"] = "gt", [">="] = "ge" }
 
-local function parse_members(state)
+-- value == a or value == b or ...
+local function parse_members(state, value)
   if not CLOSING[state.kind] then
     fail(state, state.at, "a list expected after 'in', before %s", shown(state))
   end
   local list = parse_list(state, state.kind)
-  return function(value, p)
-    for _, node in ipairs(list) do
-      if value == node(p) then
-        return true
-      end
-    end
-    return false
+  local node = #list == 0 and emit_constant(state, false) or nil
+  for _, member in ipairs(list) do
+    local equal = emit(state, "eq", value, member)
+    node = node and emit(state, "or", node, equal) or equal
   end
+  return node
 end
 
 -- "x in (...)", "x not in (...)"; nil when there is no membership test here.
@@ -374,40 +308,27 @@ local function parse_membership(state, value)
     return nil
   end
   advance(state)
-  local contains = parse_members(state)
+  local node = parse_members(state, value)
   state.composite = true
-  return function(p)
-    return contains(value(p), p) ~= negated
-  end
+  return negated and emit(state, "not", node) or node
 end
 
 local function parse_comparison(state)
-  local first = parse_sum(state)
-  local member = parse_membership(state, first)
+  local left = parse_sum(state)
+  local member = parse_membership(state, left)
   if member then
     return member
   end
-  if not COMPARE[state.kind] then
-    return first
-  end
-  local compares, operands = {}, {}
+  local all
   while COMPARE[state.kind] do
-    compares[#compares + 1] = COMPARE[state.kind]
+    local compare = COMPARE[state.kind]
     advance(state)
-    operands[#operands + 1] = parse_sum(state)
+    local right = parse_sum(state)
+    local node = emit(state, compare, left, right)
+    all, left = all and emit(state, "and", all, node) or node, right
+    state.composite = true
   end
-  state.composite = true
-  return function(p)
-    local left = first(p)
-    for i, compare in ipairs(compares) do
-      local right = operands[i](p)
-      if not compare(left, right) then
-        return false
-      end
-      left = right
-    end
-    return true
-  end
+  return all or left
 end
 
 local function parse_not(state)
@@ -420,23 +341,14 @@ local function parse_not(state)
   if state.composite then
     fail(state, at, "'not' before an operator reads differently in Lua and Python; write parentheses")
   end
-  return function(p)
-    return not truth(node(p))
-  end
+  return emit(state, "not", node)
 end
 
 local function parse_and(state)
   local left = parse_not(state)
   while state.kind == "and" do
     advance(state)
-    local a, b = left, parse_not(state)
-    left = function(p)
-      local v = a(p)
-      if truth(v) then
-        return b(p)
-      end
-      return v
-    end
+    left = emit(state, "and", left, parse_not(state))
     state.composite = true
   end
   return left
@@ -446,14 +358,7 @@ function parse_or(state)
   local left = parse_and(state)
   while state.kind == "or" do
     advance(state)
-    local a, b = left, parse_and(state)
-    left = function(p)
-      local v = a(p)
-      if truth(v) then
-        return v
-      end
-      return b(p)
-    end
+    left = emit(state, "or", left, parse_and(state))
     state.composite = true
   end
   return left
@@ -473,13 +378,11 @@ end
 -- @return the value; nil and "undefined" when a divisor was zero
 -- @raise kind "type" when values do not fit an operator, naming the expression
 function Expr:eval(p)
-  local ok, value = pcall(self.node, p)
-  if ok then
-    return value
-  elseif value == UNDEFINED then
-    return nil, "undefined"
+  local value, lost, why = self.code:eval(p)
+  if lost == "bad" then
+    errors.raise("type", "expression '%s': %s", self.text, why)
   end
-  errors.raise("type", "expression '%s': %s", self.text, (tostring(value):gsub("^[^ ]*:%d+: ", "")))
+  return value, lost
 end
 
 --- Evaluates the expression as a condition.
@@ -489,16 +392,18 @@ end
 -- @raise as `eval`
 function Expr:test(p)
   local value, undefined = self:eval(p)
-  return truth(value), undefined
+  return value ~= nil and value ~= false and value ~= 0, undefined
 end
 
 --- Parses an expression.
 -- @tparam string text
 -- @tparam[opt] {string,...} known the parameters' names; with it, any other name is an error
--- @treturn Expr with `text`, `names` (those it uses, in order of first use), `eval` and `test`
+-- @treturn Expr with `text`, `names` (those it uses, in order of first use), `code` (of core.expression), `eval` and
+--   `test`
 -- @raise kind "argument" naming the expression, the column and what is wrong there
 function expr.parse(text, known)
-  local state = { text = text, next = 1, depth = 0, names = {}, used = {}, composite = false }
+  local state = { text = text, next = 1, depth = 0, composite = false }
+  state.names, state.used, state.code, state.constants = {}, {}, {}, { n = 0 }
   if known then
     state.known, state.known_list = {}, known
     for _, name in ipairs(known) do
@@ -510,7 +415,11 @@ function expr.parse(text, known)
   if state.kind ~= "end" then
     fail(state, state.at, "unexpected %s", shown(state))
   end
-  return setmetatable({ text = text, names = state.names, node = node }, Expr)
+  if node ~= #state.code // 3 - 1 then
+    emit(state, "or", node, node) -- the last instruction is the result
+  end
+  local code = core.expression(state.code, state.constants, state.names)
+  return setmetatable({ text = text, names = state.names, code = code }, Expr)
 end
 
 return expr

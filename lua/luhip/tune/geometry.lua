@@ -95,6 +95,159 @@ function geometry.dims(value, names, what)
   end
 end
 
+-- ---- Kernel Tuner's conventions ------------------------------------------------------------------------------------
+
+local BLOCK_SIZES = { "block_size_x", "block_size_y", "block_size_z" }
+local GRID_DIVS = { "grid_div_x", "grid_div_y", "grid_div_z" }
+
+local function has(names, name)
+  for _, known in ipairs(names) do
+    if known == name then
+      return true
+    end
+  end
+  return false
+end
+
+--- The block that parameters named block_size_x, block_size_y and block_size_z make.
+-- @tparam {string,...} names of the parameters
+-- @treturn ?table three entries as `geometry.dims` takes them; nil when there is none of these parameters
+function geometry.block_of(names)
+  local block, any = { 1, 1, 1 }, false
+  for i, name in ipairs(BLOCK_SIZES) do
+    if has(names, name) then
+      block[i], any = name, true
+    end
+  end
+  return any and block or nil
+end
+
+-- A number of the problem or a divisor: a number, an expression or a function; a list of them is multiplied.
+local function factor(value, names, what)
+  if type(value) == "table" then
+    local parts = {}
+    for i, part in ipairs(value) do
+      parts[i] = factor(part, names, what)
+    end
+    return function(p)
+      local product = 1
+      for _, part in ipairs(parts) do
+        product = product * part(p)
+      end
+      return product
+    end
+  elseif type(value) == "string" then
+    local parsed = expr.parse(value, names)
+    return function(p)
+      local n, undefined = parsed:eval(p)
+      if undefined then
+        errors.raise("limits", "%s: '%s' divides by zero", what, value)
+      end
+      return n
+    end
+  elseif type(value) == "number" then
+    return function()
+      return value
+    end
+  elseif type(value) == "function" then
+    return function(p)
+      return callback.call(value, p)
+    end
+  end
+  errors.raise("type", "%s: a number, expression, function or list of these expected, not a %s", what, type(value))
+end
+
+-- The problem's size as a function of the configuration that gives up to three numbers.
+local function sizes_of(problem_size, names)
+  if type(problem_size) == "function" then
+    return function(p)
+      local sizes = callback.call(problem_size, p)
+      return type(sizes) == "table" and sizes or { sizes }
+    end
+  end
+  local list = type(problem_size) == "table" and problem_size or { problem_size }
+  if #list < 1 or #list > 3 then
+    errors.raise("argument", "problem_size: one to three numbers expected, not %d", #list)
+  end
+  local parts = {}
+  for i, size in ipairs(list) do
+    parts[i] = factor(size, names, "problem_size." .. AXES[i])
+  end
+  return function(p)
+    local sizes = {}
+    for i, part in ipairs(parts) do
+      sizes[i] = part(p)
+    end
+    return sizes
+  end
+end
+
+--- The grid that covers a problem: in each dimension its size over the product of the divisors, rounded up. The
+-- divisors of a dimension are grid_div_x, ..., by default the parameter block_size_x, ... where there is one, else 1.
+-- @tparam table given `problem_size`, `grid_div_x`, `grid_div_y`, `grid_div_z`, as Kernel Tuner has them
+-- @tparam {string,...} names of the parameters
+-- @treturn function takes a configuration, returns { x, y, z }; raises kind "limits" for what cannot be a grid
+function geometry.grid_of(given, names)
+  local sizes, divisors = sizes_of(given.problem_size, names), {}
+  for i, key in ipairs(GRID_DIVS) do
+    local div = given[key]
+    if div == nil then
+      div = has(names, BLOCK_SIZES[i]) and BLOCK_SIZES[i] or 1
+    end
+    divisors[i] = factor(div, names, key)
+  end
+  return function(p)
+    local dims, problem = { 1, 1, 1 }, sizes(p)
+    for i = 1, math.min(3, #problem) do
+      local size, div = problem[i], divisors[i](p)
+      if type(size) ~= "number" or type(div) ~= "number" or div <= 0 then
+        local format = "grid.%s: problem_size %s over %s %s is no number of blocks"
+        errors.raise("limits", format, AXES[i], tostring(size), GRID_DIVS[i], tostring(div))
+      end
+      dims[i] = whole(math.ceil(size / div), "grid." .. AXES[i])
+    end
+    return dims
+  end
+end
+
+-- ---- limits -------------------------------------------------------------------------------------------------------
+
+-- A number or expression as text in parentheses; nil for a function.
+local function text_of(value)
+  if type(value) == "number" then
+    return ("(%s)"):format(value)
+  end
+  return type(value) == "string" and "(" .. value .. ")" or nil
+end
+
+local function limit(list, text, most, what, device)
+  if text and most then
+    local name = ("device limit: %s is at most %d on %s"):format(what, most, tostring(device.id or "the device"))
+    list[#list + 1] = { name = name, ("%s <= %d"):format(text, most) }
+  end
+end
+
+--- What a device allows, as constraints on the parameters: as far as block and shared memory are numbers and
+-- expressions.
+-- @param block as `geometry.dims` takes it
+-- @param shared as `geometry.number` takes it
+-- @tparam table device `max_threads`, `max_block`, `shared_bytes`
+-- @treturn {table,...} entries for `where` of luhip.tune.space
+function geometry.limits(block, shared, device)
+  local list, factors = {}, {}
+  local parts = type(block) == "table" and block or { block }
+  for i, part in ipairs(parts) do
+    factors[i] = text_of(part)
+    limit(list, type(part) == "string" and factors[i], (device.max_block or {})[i], "block." .. AXES[i], device)
+  end
+  if #factors == #parts and #parts > 0 then
+    local product = table.concat(factors, " * ")
+    limit(list, product, device.max_threads, "the block's number of threads, " .. product .. ",", device)
+  end
+  limit(list, type(shared) == "string" and text_of(shared), device.shared_bytes, "shared memory in bytes", device)
+  return list
+end
+
 local function check_dims(dims, most, what)
   for i, n in ipairs(dims) do
     if n < 1 then

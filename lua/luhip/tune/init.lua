@@ -53,6 +53,7 @@ local report = require "luhip.tune.report"
 local result = require "luhip.tune.result"
 local runner = require "luhip.tune.runner"
 local space = require "luhip.tune.space"
+local t1 = require "luhip.tune.t1"
 local timing = require "luhip.timing"
 
 local tune = {}
@@ -113,6 +114,13 @@ end
 -- @treturn Space
 tune.space = space.new
 
+--- Loads a T1 problem file as a space: see luhip.tune.t1.
+-- @tparam string path
+-- @treturn Space
+-- @treturn table the decoded file
+-- @raise kinds "file" and "argument", naming the file
+tune.load_t1 = t1.load
+
 -- ---- running ---------------------------------------------------------------------------------------------------
 
 local function silent() end
@@ -150,7 +158,7 @@ function tune.run(given)
   return result.new(run)
 end
 
-local LATER = { "simulate", "load_t1", "load_cache", "best" }
+local LATER = { "simulate", "load_cache", "best" }
 for _, name in ipairs(LATER) do
   tune[name] = function()
     errors.raise("argument", "tune.%s is not available in this version", name)

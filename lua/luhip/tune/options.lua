@@ -1,6 +1,6 @@
 --- Reading what `tune { ... }` is given: every key is known, every value is of the right kind, or an error says so
 -- before anything is compiled. The result, a plan, is what the runner works from.
--- Dependencies: luhip.errors, luhip.nearest, luhip.tune.{geometry,measure,space,verify}.
+-- Dependencies: luhip.errors, luhip.nearest, luhip.tune.{geometry,measure,space,store,verify}.
 -- @module luhip.tune.options
 
 local errors = require "luhip.errors"
@@ -8,9 +8,12 @@ local geometry = require "luhip.tune.geometry"
 local measure = require "luhip.tune.measure"
 local nearest = require "luhip.nearest"
 local space = require "luhip.tune.space"
+local store = require "luhip.tune.store"
 local verify = require "luhip.tune.verify"
 
 local options = {}
+
+local read_store
 
 -- Key to the types it may have.
 local KEYS = {
@@ -36,10 +39,18 @@ local KEYS = {
   measure = "table",
   compile = "table",
   progress = "boolean function",
+  problem = "table",
+  problem_size = "number string table function",
+  grid_div_x = "number string table function",
+  grid_div_y = "number string table function",
+  grid_div_z = "number string table function",
+  default = "table",
+  store = "boolean string",
+  resume = "boolean",
 }
 
 -- Keys of the interface that a later version fills.
-local LATER = { store = true, seed = true, resume = true }
+local LATER = { seed = true }
 local STRATEGIES = { auto = true, exhaustive = true }
 -- Names of a row that no metric may take.
 local ROW = {
@@ -85,10 +96,15 @@ local function check_keys(given)
       errors.raise("type", "tune: %s: a %s expected, not a %s", key, KEYS[key]:gsub(" ", " or "), kind)
     end
   end
-  for _, key in ipairs { "device", "source", "grid", "block" } do
+  for _, key in ipairs { "device", "source" } do
     if given[key] == nil then
       errors.raise("argument", "tune: '%s' is missing", key)
     end
+  end
+  if given.grid == nil and given.problem_size == nil then
+    errors.raise("argument", "tune: 'grid' is missing, or 'problem_size', which it is computed from")
+  elseif given.grid ~= nil and given.problem_size ~= nil then
+    errors.raise("argument", "tune: 'problem_size' stands in place of 'grid', not beside it")
   end
   if given.access and not given.kernel then
     errors.raise("argument", "tune: 'access' needs 'kernel', the name of the kernel whose parameters it means")
@@ -100,6 +116,42 @@ local function check_keys(given)
       given.strategy
     )
   end
+end
+
+-- The names of parameters, whatever is wrong with them otherwise: luhip.tune.space says that.
+local function names_of(params)
+  local names = {}
+  for key, value in pairs(params) do
+    names[#names + 1] = type(key) == "string" and key
+      or type(value) == "table" and type(value[1]) == "string" and value[1]
+  end
+  return names
+end
+
+local function block_of(given, names)
+  local block = given.block
+  if block == nil then
+    block = geometry.block_of(names)
+  end
+  if block == nil then
+    errors.raise("argument", "tune: 'block' is missing, and no parameter is named block_size_x")
+  end
+  return block
+end
+
+-- The user's constraints, and those of the device.
+local function with_limits(given, names)
+  local where = {}
+  if type(given.where) == "table" and not (given.where.name and given.where[1]) then
+    table.move(given.where, 1, #given.where, 1, where)
+  elseif given.where ~= nil then
+    where[1] = given.where
+  end
+  if given.where ~= nil and #where == 0 then
+    return given.where
+  end
+  local ok, limits = pcall(geometry.limits, block_of(given, names), given.shared, given.device)
+  return ok and table.move(limits, 1, #limits, #where + 1, where) or where
 end
 
 local function read_space(given)
@@ -114,7 +166,7 @@ local function read_space(given)
   if given.params == nil then
     errors.raise("argument", "tune: 'params' is missing")
   end
-  return space.new { params = given.params, where = given.where }
+  return space.new { params = given.params, where = with_limits(given, names_of(given.params)) }
 end
 
 local function read_numbers(where, given, defaults, integers)
@@ -277,6 +329,47 @@ local function read_args(given)
   return args
 end
 
+-- What a problem or a default configuration may hold.
+local function check_values(what, map)
+  for name, value in pairs(map) do
+    local kind = type(value)
+    if type(name) ~= "string" or (kind ~= "number" and kind ~= "string" and kind ~= "boolean") then
+      errors.raise("type", "tune: %s: { name = number, text or boolean } expected", what)
+    end
+  end
+end
+
+-- { x =, y =, z = } of a problem_size that is numbers; nil for another.
+local function problem_of_size(size)
+  local list, problem = type(size) == "table" and size or { size }, {}
+  for i, axis in ipairs { "x", "y", "z" } do
+    if list[i] ~= nil and type(list[i]) ~= "number" then
+      return nil
+    end
+    problem[axis] = list[i]
+  end
+  return next(problem) and problem or nil
+end
+
+function read_store(given, plan)
+  if given.problem then
+    check_values("problem", given.problem)
+  end
+  if given.default then
+    check_values("default", given.default)
+    plan.space:index(given.default) -- raises for parameters that are not there, or missing
+  end
+  plan.problem = given.problem or problem_of_size(given.problem_size)
+  plan.default, plan.resume = given.default, given.resume
+  if given.store == true then
+    plan.store = store.own_path(plan.name)
+  elseif given.store == "" then
+    errors.raise("argument", "tune: store: the path is empty")
+  else
+    plan.store = given.store or nil
+  end
+end
+
 --- Reads the options of a tuning run.
 -- @tparam table given as api of `luhip.tune` says
 -- @treturn table plan
@@ -304,10 +397,17 @@ function options.read(given)
     args = read_args(given.args),
   }
   local names = plan.space.names
-  plan.grid = geometry.dims(given.grid, names, "grid")
-  plan.block = geometry.dims(given.block, names, "block")
+  local block = block_of(given, names)
+  plan.grid = given.grid == nil and geometry.grid_of(given, names) or geometry.dims(given.grid, names, "grid")
+  plan.block = geometry.dims(block, names, "block")
+  plan.conventions = given.problem_size ~= nil
+  plan.geometry = { given.grid or given.problem_size, block, given.shared or 0 }
+  for i, key in ipairs { "grid_div_x", "grid_div_y", "grid_div_z" } do
+    plan.geometry[3 + i] = given[key] == nil and "" or given[key]
+  end
   plan.shared = geometry.number(given.shared, names, "shared")
   check_objective(plan.objective, plan.metrics)
+  read_store(given, plan)
   plan.compile = read_compile(given.compile, plan)
   return plan
 end

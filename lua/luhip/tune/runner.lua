@@ -3,7 +3,7 @@
 -- What goes wrong with a candidate is data: its row says how far it came (`status`) and why (`error`), and the sweep
 -- goes on. Only what no candidate can get right (an expectation that names no parameter, a kernel that is not in the
 -- source) and what the user's own functions of the configuration raise end the run with an error.
--- Dependencies: luhip.errors, luhip.tune.{arguments,callback,geometry,measure}.
+-- Dependencies: luhip.errors, luhip.tune.{arguments,callback,geometry,measure,session}.
 -- @module luhip.tune.runner
 
 local arguments = require "luhip.tune.arguments"
@@ -11,12 +11,9 @@ local callback = require "luhip.tune.callback"
 local errors = require "luhip.errors"
 local geometry = require "luhip.tune.geometry"
 local measure = require "luhip.tune.measure"
+local session = require "luhip.tune.session"
 
 local runner = {}
-
--- Spaces up to this product are enumerated before the first compile: constraints that raise do so there, and the
--- progress line knows the total.
-local ENUMERATE = 1000000
 
 local Runner = {}
 Runner.__index = Runner
@@ -73,12 +70,24 @@ local function of_config(value, config)
   return value
 end
 
-local function compile_options(plan, kernel, config)
+-- What Kernel Tuner defines besides the parameters.
+local function define_conventions(defines, shape)
+  defines.kernel_tuner = 1
+  for i, axis in ipairs { "x", "y", "z" } do
+    defines["grid_size_" .. axis] = shape.grid[i]
+    defines["block_size_" .. axis] = shape.block[i]
+  end
+end
+
+local function compile_options(plan, kernel, config, shape)
   local options = {}
   for key, value in pairs(plan.compile) do
     options[key] = value
   end
   options.defines = {}
+  if plan.conventions then
+    define_conventions(options.defines, shape)
+  end
   for name, value in pairs(plan.compile.defines or {}) do
     options.defines[name] = value
   end
@@ -97,12 +106,13 @@ end
 -- Kinds of errors that the first compilation ends with when what is asked of it is wrong, not what is compiled.
 local NO_CANDIDATE = { argument = true, not_found = true, type = true }
 
-local function compile(self, config, row)
+local function compile(self, config, row, shape)
   local plan = self.plan
   local kernel = of_config(plan.kernel, config)
   local source = of_config(plan.source, config)
   local before = self.host.clock()
-  local ok, object = pcall(plan.device.kernel, plan.device, source, kernel, compile_options(plan, kernel, config))
+  local ok, object =
+    pcall(plan.device.kernel, plan.device, source, kernel, compile_options(plan, kernel, config, shape))
   local first = not self.compiled and source == plan.source and kernel == plan.kernel
   self.compiled = true
   if not ok then
@@ -178,7 +188,7 @@ local function attempt(self, config, row)
   self.stage = "geometry"
   local shape = shape_of(plan, config)
   self.stage = "compile"
-  local kernel = compile(self, config, row)
+  local kernel = compile(self, config, row, shape)
   self.kernel = kernel
   self.stage = "geometry"
   check_kernel(plan.device, kernel, shape)
@@ -222,12 +232,7 @@ local function record_failure(row, e, stage)
   row.error = as_error(e)
 end
 
---- Takes one configuration through all stages.
--- @tparam table config
--- @treturn table its row
--- @treturn ?string why the sweep cannot go on: "interrupted" or "poisoned"
--- @raise what no candidate can get right
-function Runner:evaluate(config)
+local function evaluate_anew(self, config)
   local row = { params = config, status = "ok" }
   local ok, e = pcall(attempt, self, config, row)
   local theirs
@@ -242,6 +247,47 @@ function Runner:evaluate(config)
   end
   record_failure(row, e, self.stage)
   return row, root_kind(e) == "poisoned" and "poisoned" or nil
+end
+
+-- What the store knows already; metrics are computed again, since they may have changed.
+local function reuse(self, row)
+  if row.status == "objective" and row.ms then
+    row.status, row.error = "ok", nil
+  elseif row.status ~= "ok" then
+    return row
+  end
+  local ok, e = pcall(compute_metrics, self, row)
+  if not ok then
+    row.status, row.error = "objective", as_error(e)
+  end
+  return row
+end
+
+--- Takes one configuration through all stages, or takes its row out of the store.
+-- @tparam table config
+-- @treturn table its row
+-- @treturn ?string why the sweep cannot go on: "interrupted" or "poisoned"
+-- @raise what no candidate can get right
+function Runner:evaluate(config)
+  local kept = self.session
+  if not kept then
+    return evaluate_anew(self, config)
+  end
+  local known = kept:finished(config)
+  if known then
+    return reuse(self, known)
+  end
+  kept:start(config)
+  local ok, row, stop = pcall(evaluate_anew, self, config)
+  if ok and row then
+    kept:keep(row)
+    return row, stop
+  end
+  kept:abandon(config)
+  if not ok then
+    error(row, 0)
+  end
+  return nil, stop
 end
 
 local function better(self, row)
@@ -266,26 +312,6 @@ end
 
 -- ---- the sweep -------------------------------------------------------------------------------------------------
 
-local function check_space(self)
-  local space = self.plan.space
-  if space.product > ENUMERATE then
-    return nil
-  end
-  local count = space.count
-  local lines = {}
-  for _, r in ipairs(space:removals()) do
-    lines[#lines + 1] = ("'%s' removes %d"):format(r.text, r.removed)
-    if r.undefined > 0 then
-      local zero = "constraint '%s' divides by zero in %d tests, which count as not satisfied"
-      self.warnings[#self.warnings + 1] = zero:format(r.text, r.undefined)
-    end
-  end
-  if count == 0 then
-    errors.raise("argument", "tune: no valid configuration: of %d, %s", space.product, table.concat(lines, ", "))
-  end
-  return count
-end
-
 local function spent(self)
   local budget = self.plan.budget
   if budget.configs and #self.rows >= budget.configs then
@@ -296,31 +322,14 @@ local function spent(self)
   return nil
 end
 
--- The next configuration, or a row for one whose constraint raised.
-local function next_candidate(step)
-  local ok, i, config = pcall(step)
-  if ok then
-    return i and config
-  elseif is_interrupt(i) then
-    error(i, 0)
-  end
-  return nil, { params = {}, status = "constraint", error = as_error(i) }
-end
-
 local function sweep(self)
-  local step = self.plan.space:each()
-  while true do
-    local config, row = next_candidate(step)
-    if not config and not row then
-      return nil
-    end
+  for _, config in self.plan.space:each() do
     local stop = spent(self)
     if stop then
       return stop
     end
-    if config then
-      row, stop = self:evaluate(config)
-    end
+    local row
+    row, stop = self:evaluate(config)
     if row then
       add(self, row)
       self.host.progress(self, row)
@@ -359,12 +368,18 @@ end
 -- @raise what no candidate can get right; buffers then hold their first content again
 function runner.run(plan, host)
   local self = setmetatable({ plan = plan, host = host, rows = {}, warnings = {} }, Runner)
-  self.total = check_space(self)
+  self.total = plan.space.count
+  table.move(plan.space.warnings, 1, #plan.space.warnings, 1, self.warnings)
   self.started = host.clock()
   self.arguments = arguments.new(plan)
   self.sample = host.sampler(plan.device)
+  self.session = plan.store and session.open(plan) or nil
   local ok, stopped = pcall(sweep, self)
   self.arguments:leave()
+  if self.session then
+    self.reused = self.session.reused
+    self.session:close()
+  end
   if not ok then
     if not is_interrupt(stopped) then
       error(stopped, 0)

@@ -1,21 +1,32 @@
 --- The space of configurations: the product of the parameters' values that the constraints leave.
 --
--- Configurations are enumerated in nested order, the first parameter outermost, and every constraint is tested at
--- the first depth where its parameters are bound, so that a whole subtree falls at once and the full product is
--- never built. A configuration is kept as its rank in the product: one integer.
+-- Parameters that constraints tie together form a group; the valid rows of each group are enumerated in C (src/tune),
+-- every constraint tested at the first depth where what it reads is bound. Groups are never multiplied out: a position
+-- is a number of mixed radix over them, so a product of free parameters costs nothing, however large.
+--
+-- What an expression reads is what it names. What a function reads is found by running it on a proxy that notes it: on
+-- some configurations beforehand, and whenever it is called while rows are enumerated. A function that then reads a
+-- parameter that it was not known to read has its group enlarged and enumerated again. Its answers are kept by what it
+-- reads, so it is called at most once for each combination of those; it must depend on nothing else.
 --
 -- Order is stable: `params = { BX = ..., BY = ... }` orders parameters by name; a list of pairs,
--- `params = { { "BX", {...} }, { "BY", {...} } }`, keeps its own order. Values keep theirs.
--- Dependencies: luhip.errors, luhip.nearest, luhip.tune.expr.
+-- `params = { { "BX", {...} }, { "BY", {...} } }`, keeps its own order. Values keep theirs. Configurations are in
+-- nested
+-- order, the first parameter outermost, where the parameters of each group follow each other; otherwise a group counts
+-- as standing where its first parameter stands.
+-- Dependencies: luhip.core, luhip.errors, luhip.nearest, luhip.tune.{expr,probe}.
 -- @module luhip.tune.space
 
+local core = require "luhip.core"
 local errors = require "luhip.errors"
 local expr = require "luhip.tune.expr"
 local nearest = require "luhip.nearest"
+local probe = require "luhip.tune.probe"
 
 local space = {}
 
-local MAX_PRODUCT = 1 << 62
+local NODES = 500000 -- enumerated at a time, a few dozen milliseconds: then Ctrl-C and progress have their turn
+local MOST = 200000000 -- rows of one group
 
 -- ---- parameters -------------------------------------------------------------------------------------------
 
@@ -108,78 +119,31 @@ local function make_axes(params)
   if #axes == 0 then
     errors.raise("argument", "params: at least one parameter expected")
   end
-  -- weight: how many points of the product one step of this axis spans
-  local weight = 1
-  for i = #axes, 1, -1 do
-    axes[i].weight = weight
-    if weight > MAX_PRODUCT // #axes[i].values then
-      errors.raise("too_big", "params: their product has more than 2^62 configurations")
-    end
-    weight = weight * #axes[i].values
-  end
-  return axes, depth, weight
+  return axes, depth
 end
 
 -- ---- constraints --------------------------------------------------------------------------------------------
 
--- What a constraint function sees: the values, and an error for a name that is no parameter.
-local function strict_view(names)
-  return {
-    __index = function(_, name)
-      local near = nearest(tostring(name), names)
-      local hint = near and (", did you mean '%s'?"):format(near) or ""
-      errors.raise("argument", "'%s' is no parameter%s", tostring(name), hint)
-    end,
-  }
-end
-
--- Lua's own messages for an integer division or modulo by zero.
-local ZERO_DIVISOR = { "attempt to perform 'n//0'", "attempt to perform 'n%0'", "attempt to divide by zero" }
-
-local function divided_by_zero(message)
-  for _, text in ipairs(ZERO_DIVISOR) do
-    if type(message) == "string" and message:find(text, 1, true) then
-      return true
+-- A constraint is { text =, expr = } or { text =, call = }, the function's answers being luhip.tune.probe's.
+local function make_constraint(self, w, i)
+  local kind, name = type(w), nil
+  if kind == "table" then
+    name, w = w.name, w[1]
+    kind = type(w)
+    if type(name) ~= "string" then
+      errors.raise("type", "where, entry %d: { name = text, expression or function } expected", i)
     end
   end
-  return false
-end
-
-local function function_constraint(f, index, names)
-  local text = ("function #%d"):format(index)
-  local view = strict_view(names)
-  local function test(_, values)
-    local copy = {}
-    for _, name in ipairs(names) do
-      copy[name] = values[name]
-    end
-    local ok, result = pcall(f, setmetatable(copy, view))
-    if ok then
-      return result and true or false
-    elseif divided_by_zero(result) then
-      return false, "undefined"
-    end
-    errors.raise("argument", "where, %s: %s", text, tostring(result))
+  if kind == "string" then
+    return { text = name or w, expr = expr.parse(w, self.names) }
+  elseif kind == "function" then
+    local text = name or probe.describe(w, i)
+    return { text = text, call = probe.new(w, text, self.params) }
   end
-  return { text = text, depth = #names, test = test }
+  errors.raise("type", "where, entry %d: an expression or a function expected, not a %s", i, kind)
 end
 
-local function expression_constraint(text, names, depth)
-  local parsed = expr.parse(text, names)
-  local deepest = 1
-  for _, name in ipairs(parsed.names) do
-    deepest = math.max(deepest, depth[name])
-  end
-  return {
-    text = text,
-    depth = deepest,
-    test = function(_, values)
-      return parsed:test(values)
-    end,
-  }
-end
-
-local function make_constraints(where, names, depth)
+local function make_constraints(self, where)
   if where == nil then
     return {}
   end
@@ -188,14 +152,7 @@ local function make_constraints(where, names, depth)
   end
   local constraints = {}
   for i = 1, length(where) or 0 do
-    local w = where[i]
-    if type(w) == "string" then
-      constraints[i] = expression_constraint(w, names, depth)
-    elseif type(w) == "function" then
-      constraints[i] = function_constraint(w, i, names)
-    else
-      errors.raise("type", "where, entry %d: an expression or a function expected, not a %s", i, type(w))
-    end
+    constraints[i] = make_constraint(self, where[i], i)
   end
   if next(where) ~= nil and #constraints == 0 then
     errors.raise("argument", "where: a list of expressions and functions expected")
@@ -205,106 +162,189 @@ end
 
 -- ---- enumeration ----------------------------------------------------------------------------------------------
 
--- Tests the constraints of one depth. `stats`, where given, counts what each removes from the product.
-local function holds(self, depth, values, stats)
-  for _, index in ipairs(self._at[depth]) do
-    local ok, undefined = self._constraints[index]:test(values)
-    if not ok then
-      if stats then
-        stats.removed[index] = stats.removed[index] + self._axes[depth].weight
-        stats.undefined[index] = stats.undefined[index] + (undefined and 1 or 0)
+local function add_expression(self, engine, parsed)
+  local axes = {}
+  for i, name in ipairs(parsed.names) do
+    axes[i] = self._depth[name]
+  end
+  engine:expression(parsed.code, axes)
+end
+
+-- The engine with all constraints; a function that reads nothing is an expression by then.
+local function make_engine(self)
+  local lists = {}
+  for i, param in ipairs(self.params) do
+    lists[i] = param.values
+  end
+  local engine = core.space(self.names, lists, self._most)
+  for _, constraint in ipairs(self._constraints) do
+    local axes = constraint.call and constraint.call:axes()
+    if not axes then
+      add_expression(self, engine, constraint.expr)
+    elseif #axes > 0 then
+      engine:asked(axes)
+    else
+      add_expression(self, engine, expr.parse(constraint.call:constant() and "true" or "false"))
+    end
+  end
+  return engine
+end
+
+local function too_many(self, engine)
+  local large = {}
+  for i, constraint in ipairs(self._constraints) do
+    local _, share = engine:removal(i)
+    if share > self._most then
+      large[#large + 1] = "'" .. constraint.text .. "'"
+    end
+  end
+  errors.raise(
+    "too_big",
+    "more than %d configurations where parameters are tied together by %s; constrain them more, or raise 'most'",
+    self._most,
+    #large > 0 and table.concat(large, ", ") or "nothing: all together more than 2^62"
+  )
+end
+
+-- Enumerates until a function turns out to read more than it was known to; true when all is done.
+local function enumerate(self, engine, tell)
+  local digits = {}
+  while true do
+    local what, index = engine:build(NODES, digits)
+    if what == "done" then
+      return true
+    elseif what == "many" then
+      too_many(self, engine)
+    elseif what == "ask" then
+      local answer, widened = self._constraints[index].call:answer(digits)
+      if widened then
+        return false
       end
-      return false
+      engine:answer(answer)
     end
-  end
-  return true
-end
-
-local function new_stats(self)
-  local stats = { removed = {}, undefined = {} }
-  for i in ipairs(self._constraints) do
-    stats.removed[i], stats.undefined[i] = 0, 0
-  end
-  return stats
-end
-
--- An iterator over the ranks of valid configurations, in order. A raised error leaves it standing behind the
--- configuration that raised, so that it can be called again. Returns the rank and a table that the next call changes.
-local function walk(self, stats)
-  local axes, n = self._axes, #self._axes
-  local digits, values = { 0 }, {}
-  local depth, rank = 1, 0
-  return function()
-    while depth > 0 do
-      local axis = axes[depth]
-      local d = digits[depth] + 1
-      digits[depth] = d
-      if d > #axis.values then
-        rank = rank - (d - 2) * axis.weight
-        depth = depth - 1
-      else
-        if d > 1 then
-          rank = rank + axis.weight
-        end
-        values[axis.name] = axis.values[d]
-        if holds(self, depth, values, stats) then
-          if depth == n then
-            return rank, values
-          end
-          depth = depth + 1
-          digits[depth] = 0
-        end
-      end
-    end
-    return nil
+    tell(engine)
   end
 end
 
--- All valid ranks; nil for a space without constraints, where every rank is valid.
-local function ranks_of(self)
-  if #self._constraints == 0 then
-    return nil
-  end
-  if not self._ranks then
-    local ranks, stats = {}, new_stats(self)
-    for rank in walk(self, stats) do
-      ranks[#ranks + 1] = rank
-    end
-    self._ranks, self._stats = ranks, stats
-  end
-  return self._ranks
+-- A number of configurations: whole where it can be.
+local function whole(count)
+  return math.tointeger(count) or count
 end
+
+local function removals_of(self, engine)
+  local list = {}
+  for i, constraint in ipairs(self._constraints) do
+    local removed, share, undefined, bad, why = engine:removal(i)
+    if constraint.call then
+      undefined, bad, why = constraint.call.undefined, constraint.call.bad, constraint.call.why
+    end
+    list[i] = {
+      text = constraint.text,
+      removed = share > 0 and whole(removed / share * self.product) or 0,
+      undefined = undefined,
+      failed = bad,
+      why = why,
+    }
+  end
+  return list
+end
+
+local function check_satisfiable(self)
+  if self.count > 0 then
+    return
+  end
+  local lines = {}
+  for _, r in ipairs(self._removals) do
+    if r.removed > 0 then
+      local why = r.why and (" (%s)"):format(r.why) or r.undefined > 0 and " (it divides by zero)" or ""
+      lines[#lines + 1] = ("'%s' removes %s%s"):format(r.text, tostring(r.removed), why)
+    end
+  end
+  errors.raise("argument", "no valid configuration: of %s, %s", tostring(self.product), table.concat(lines, ", "))
+end
+
+local function warn(self)
+  for _, r in ipairs(self._removals) do
+    if r.undefined > 0 then
+      local zero = "constraint '%s' divides by zero in %d tests, which count as not satisfied"
+      self.warnings[#self.warnings + 1] = zero:format(r.text, r.undefined)
+    end
+    if r.failed > 0 then
+      local failed = "constraint '%s' fails in %d tests, which count as not satisfied; the first: %s"
+      self.warnings[#self.warnings + 1] = failed:format(r.text, r.failed, r.why)
+    end
+  end
+end
+
+local function build(self, tell)
+  for _, constraint in ipairs(self._constraints) do
+    if constraint.call then
+      constraint.call:discover()
+    end
+  end
+  local engine
+  repeat
+    engine = make_engine(self)
+  until enumerate(self, engine, tell)
+  self._engine, self.count = engine, engine.count
+  self._removals = removals_of(self, engine)
+end
+
+-- ---- progress -------------------------------------------------------------------------------------------------
+
+local DELAY, PERIOD = 0.5, 0.1 -- seconds before the first line, and between lines
+
+local function draw(fraction, found)
+  io.stderr:write(("\rspace: %.0f %%, %d rows\27[K"):format(fraction * 100, found))
+  io.stderr:flush()
+end
+
+-- What enumerate calls between its turns, and what ends the showing.
+local function progress_of(wanted)
+  local show = wanted
+  if wanted == nil then
+    show = core.isatty(2) and draw or false
+  end
+  local next_at, shown = core.monotime() + DELAY, false
+  return function(engine)
+    if show and core.monotime() >= next_at then
+      next_at, shown = core.monotime() + PERIOD, true
+      show(engine:progress())
+    end
+  end, function()
+    if shown and show == draw then
+      io.stderr:write "\r\27[K"
+    end
+  end
+end
+
+-- ---- the space ------------------------------------------------------------------------------------------------
 
 local Space = { __name = "luhip.tune.space" }
-
--- `count` enumerates a constrained space when first asked for.
-function Space.__index(self, key)
-  if key == "count" then
-    local ranks = ranks_of(self)
-    return ranks and #ranks or self.product
-  end
-  return Space[key]
-end
+Space.__index = Space
 
 function Space:__tostring()
   local names = {}
-  for i, axis in ipairs(self._axes) do
-    names[i] = ("%s (%d)"):format(axis.name, #axis.values)
+  for i, param in ipairs(self.params) do
+    names[i] = ("%s (%d)"):format(param.name, #param.values)
   end
-  return ("luhip.tune.space: %s; %d of %d configurations"):format(table.concat(names, " x "), self.count, self.product)
+  local text = "luhip.tune.space: %s; %d of %s configurations"
+  return text:format(table.concat(names, " x "), self.count, tostring(self.product))
 end
 
 function Space:__len()
   return self.count
 end
 
-local function decode(self, rank)
-  local config = {}
-  for _, axis in ipairs(self._axes) do
-    config[axis.name] = axis.values[rank // axis.weight + 1]
-    rank = rank % axis.weight
+local function check_position(self, what, i)
+  local index = math.type(i) and math.tointeger(i)
+  if not index then
+    errors.raise("type", "%s: an integer expected, not %s", what, tostring(i))
   end
-  return config
+  if index < 1 or index > self.count then
+    errors.raise("range", "%s: %d is outside of 1 to %d", what, index, self.count)
+  end
+  return index
 end
 
 --- The i-th configuration.
@@ -312,37 +352,38 @@ end
 -- @treturn table a new table of values by parameter name
 -- @raise kind "range" outside of that, "type" for what is no integer
 function Space:nth(i)
-  local index = math.type(i) and math.tointeger(i)
-  if not index then
-    errors.raise("type", "nth: an integer expected, not %s", tostring(i))
-  end
-  if index < 1 or index > self.count then
-    errors.raise("range", "nth: %d is outside of 1 to %d", index, self.count)
-  end
-  local ranks = ranks_of(self)
-  return decode(self, ranks and ranks[index] or index - 1)
+  return self._engine:config(check_position(self, "nth", i))
 end
 
-local function rank_of(self, config)
-  local rank = 0
+--- The digits of a configuration: where each of its values stands.
+-- @tparam integer i 1 to `count`
+-- @treturn {integer,...} a new list, by position in `params`: 1 to the number of the parameter's values
+-- @raise as `nth`
+function Space:digits(i)
+  return self._engine:digits(check_position(self, "digits", i))
+end
+
+-- The digits of a configuration, or nil when a value is none of its parameter's.
+local function digits_of(self, what, config)
   for name in pairs(config) do
     if not self._depth[name] then
       local near = nearest(tostring(name), self.names)
       local hint = near and (", did you mean '%s'?"):format(near) or ""
-      errors.raise("argument", "index: '%s' is no parameter%s", tostring(name), hint)
+      errors.raise("argument", "%s: '%s' is no parameter%s", what, tostring(name), hint)
     end
   end
-  for _, axis in ipairs(self._axes) do
+  local digits = {}
+  for k, axis in ipairs(self._axes) do
     local value = config[axis.name]
     if value == nil then
-      errors.raise("argument", "index: parameter '%s' is missing", axis.name)
+      errors.raise("argument", "%s: parameter '%s' is missing", what, axis.name)
     end
-    if not axis.position[value] then
-      return nil
+    digits[k] = axis.position[value]
+    if not digits[k] then
+      return nil, axis.name
     end
-    rank = rank + (axis.position[value] - 1) * axis.weight
   end
-  return rank
+  return digits
 end
 
 --- Where a configuration stands.
@@ -353,41 +394,27 @@ function Space:index(config)
   if type(config) ~= "table" then
     errors.raise("type", "index: a configuration expected, not a %s", type(config))
   end
-  local rank = rank_of(self, config)
-  if not rank then
-    return nil
-  end
-  local ranks = ranks_of(self)
-  if not ranks then
-    return rank + 1
-  end
-  local low, high = 1, #ranks
-  while low <= high do
-    local middle = (low + high) // 2
-    if ranks[middle] == rank then
-      return middle
-    elseif ranks[middle] < rank then
-      low = middle + 1
-    else
-      high = middle - 1
-    end
-  end
-  return nil
+  local digits = digits_of(self, "index", config)
+  return digits and self._engine:find(digits)
+end
+
+--- Where the configuration with these digits stands.
+-- @tparam {integer,...} digits as `digits` gives them
+-- @treturn ?integer 1 to `count`; nil when it is not in the space
+function Space:index_digits(digits)
+  return self._engine:find(digits)
 end
 
 --- Iterates over the valid configurations, without building a list of them.
--- The iterator may be called again after a constraint raised: it goes on behind that configuration.
 -- @treturn function gives the next position and a new table of values, nil at the end
 function Space:each()
-  local step = walk(self)
-  local i = 0
+  local i, count, engine = 0, self.count, self._engine
   return function()
-    local rank = step()
-    if not rank then
-      return nil
+    if i < count then
+      i = i + 1
+      return i, engine:config(i)
     end
-    i = i + 1
-    return i, decode(self, rank)
+    return nil
   end
 end
 
@@ -403,159 +430,142 @@ function Space:values(name)
   return table.move(axis.values, 1, #axis.values, 1, {})
 end
 
---- What each constraint removes from the product, the earlier one counted where several would.
--- Enumerates the space.
--- @treturn {table,...} per constraint: `text`, `removed` (configurations), `undefined` (tests with a zero divisor)
+--- What each constraint removes from the product: the configurations that fell to it among the parameters that
+-- constraints tie to its own. Where several would remove one, it falls to the constraint whose parameters are bound
+-- first, or stands first.
+-- @treturn {table,...} per constraint: `text`, `removed` (configurations), `undefined` (tests with a zero divisor),
+--   `failed` (tests that raised) and `why` (what the first of those raised)
 function Space:removals()
-  ranks_of(self)
   local list = {}
-  for i, constraint in ipairs(self._constraints) do
-    list[i] = { text = constraint.text, removed = self._stats.removed[i], undefined = self._stats.undefined[i] }
+  for i, r in ipairs(self._removals) do
+    list[i] = { text = r.text, removed = r.removed, undefined = r.undefined, failed = r.failed, why = r.why }
   end
   return list
 end
 
-local OPTIONS = { "params", "where" }
-
-local function check_options(options)
-  if type(options) ~= "table" then
-    errors.raise("type", "tune.space: a table expected, not a %s", type(options))
+local function check_whole(what, value)
+  local n = math.type(value) and math.tointeger(value)
+  if not n then
+    errors.raise("type", "%s: an integer expected, not %s", what, tostring(value))
   end
-  for key in pairs(options) do
-    if key ~= "params" and key ~= "where" then
-      local near = nearest(tostring(key), OPTIONS)
-      local hint = near and (", did you mean '%s'?"):format(near) or ""
-      errors.raise("argument", "tune.space: unknown option '%s'%s", tostring(key), hint)
-    end
-  end
-end
-
---- The digits of a configuration: where each of its values stands.
--- @tparam integer i 1 to `count`
--- @treturn {integer,...} a new list, by position in `params`: 1 to the number of the parameter's values
--- @raise as `nth`
-function Space:digits(i)
-  local config, digits = self:nth(i), {}
-  for k, axis in ipairs(self._axes) do
-    digits[k] = axis.position[config[axis.name]]
-  end
-  return digits
-end
-
---- Where the configuration with these digits stands.
--- @tparam {integer,...} digits as `digits` gives them
--- @treturn ?integer 1 to `count`; nil when it is not in the space
-function Space:index_digits(digits)
-  local config = {}
-  for k, axis in ipairs(self._axes) do
-    config[axis.name] = axis.values[digits[k]]
-    if config[axis.name] == nil then
-      return nil
-    end
-  end
-  return self:index(config)
+  return n
 end
 
 --- Draws configurations: each set of n has the same chance.
 -- @tparam integer n how many, none twice; more than `count` gives all
 -- @tparam[opt=0] integer seed the same seed draws the same
 -- @treturn {integer,...} positions in random order
+-- @raise kinds "type" and "range"
 function Space:sample(n, seed)
-  local count, state = self.count, seed or 0
-  local function below(limit)
-    state = state + 0x9E3779B97F4A7C15
-    local z = state
-    z = (z ~ (z >> 30)) * 0xBF58476D1CE4E5B9
-    z = (z ~ (z >> 27)) * 0x94D049BB133111EB
-    return math.abs((z ~ (z >> 31)) >> 1) % limit
+  n, seed = check_whole("sample: n", n), seed == nil and 0 or check_whole("sample: seed", seed)
+  if n < 0 then
+    errors.raise("range", "sample: n: %d configurations", n)
   end
-  local moved, list = {}, {}
-  for k = 0, math.min(n, count) - 1 do -- Fisher and Yates, over a list that is never written down
-    local j = k + below(count - k)
-    list[k + 1], moved[j] = (moved[j] or j) + 1, moved[k] or k
-  end
-  return list
+  return core.sample(self.count, math.min(n, self.count), seed)
 end
 
+local KINDS = { hamming = true, adjacent = true, ["strictly-adjacent"] = true }
+
 --- The neighbours of a configuration that are in the space.
--- @param of its position, or the configuration itself, which need not be in the space
+-- @param of its position; or the configuration itself, or its digits, which need not be in the space
 -- @tparam[opt="hamming"] string kind "hamming": one parameter differs; "adjacent": every parameter differs by one value
 --   at most; "strictly-adjacent": one parameter differs, by one value
 -- @treturn {integer,...} positions, ascending, without its own
+-- @raise kinds "argument", "range", "type"; "too_big" for more than a million neighbours
 function Space:neighbours(of, kind)
-  local digits
-  if type(of) == "table" then
-    digits = {}
-    for k, axis in ipairs(self._axes) do
-      digits[k] = axis.position[of[axis.name]]
-    end
-  else
-    digits = self:digits(of)
+  kind = kind == nil and "hamming" or kind
+  if not KINDS[kind] then
+    local known = "there are hamming, adjacent, strictly-adjacent"
+    errors.raise("argument", "neighbours: no kind '%s'; %s", tostring(kind), known)
   end
-  local list = {}
-  local function add()
-    local i = self:index_digits(digits)
-    if i then
-      list[#list + 1] = i
-    end
-  end
-  kind = kind or "hamming"
-  if kind == "adjacent" then
-    local own = self:index_digits(digits)
-    local function vary(k)
-      if k > #digits then
-        return add()
-      end
-      local d = digits[k]
-      for other = math.max(1, d - 1), math.min(#self._axes[k].values, d + 1) do
-        digits[k] = other
-        vary(k + 1)
-      end
-      digits[k] = d
-    end
-    vary(1)
-    for i = #list, 1, -1 do
-      if list[i] == own then
-        table.remove(list, i)
-      end
-    end
-  else
-    for k, axis in ipairs(self._axes) do
-      local d = digits[k]
-      for other = 1, #axis.values do
-        local far = kind == "strictly-adjacent" and math.abs(other - d) > 1
-        if other ~= d and not far then
-          digits[k] = other
-          add()
-        end
-      end
-      digits[k] = d
+  local digits = of
+  if type(of) ~= "table" then
+    digits = self._engine:digits(check_position(self, "neighbours", of))
+  elseif of[1] == nil then
+    local unknown
+    digits, unknown = digits_of(self, "neighbours", of)
+    if not digits then
+      errors.raise("range", "neighbours: '%s' has no value %s", unknown, tostring(of[unknown]))
     end
   end
-  table.sort(list)
+  local list = self._engine:near(digits, kind)
+  if not list then
+    errors.raise("too_big", "neighbours: more than a million %s ones", kind)
+  end
   return list
 end
 
---- Makes a space.
+-- ---- making ---------------------------------------------------------------------------------------------------
+
+local OPTIONS = { "most", "params", "progress", "where" }
+
+local function check_options(options)
+  if type(options) ~= "table" then
+    errors.raise("type", "tune.space: a table expected, not a %s", type(options))
+  end
+  local known = {}
+  for _, key in ipairs(OPTIONS) do
+    known[key] = true
+  end
+  for key in pairs(options) do
+    if not known[key] then
+      local near = nearest(tostring(key), OPTIONS)
+      local hint = near and (", did you mean '%s'?"):format(near) or ""
+      errors.raise("argument", "tune.space: unknown option '%s'%s", tostring(key), hint)
+    end
+  end
+  local progress = options.progress
+  if progress ~= nil and type(progress) ~= "function" and type(progress) ~= "boolean" then
+    errors.raise("type", "tune.space: progress: a function or boolean expected, not a %s", type(progress))
+  end
+  local most = options.most == nil and MOST or check_whole("tune.space: most", options.most)
+  if most < 1 then
+    errors.raise("argument", "tune.space: most: at least 1 expected, not %d", most)
+  end
+  return most
+end
+
+local function product_of(axes)
+  local product = 1
+  for _, axis in ipairs(axes) do
+    local next_product = product * #axis.values
+    if math.type(product) == "integer" and product > math.maxinteger // #axis.values then
+      next_product = product * (#axis.values + 0.0)
+    end
+    product = next_product
+  end
+  return product
+end
+
+--- Makes a space: enumerates what has to be, and can be interrupted while it does.
 -- @tparam table options
 --   `params`: lists of values by name, or a list of { name, values } pairs; values are numbers, strings or booleans,
---   none twice. `where`: an expression (see luhip.tune.expr), a function of the configuration, or a list of both;
---   a configuration is valid when all hold. A zero divisor counts as not satisfied.
--- @treturn Space with `names` (in order), `params` ({name=, values=}, in order; not to be changed), `product` (configurations before constraints), `count` (after), and `#space`
--- @raise kinds "argument" and "type", naming the parameter or the constraint
+--   none twice. `where`: an expression (see luhip.tune.expr), a function of the configuration, or a list of both, in
+--   which { name = "text", w } gives one a name for messages; a configuration is valid when all hold. A zero divisor,
+--   values that do not fit and a function that raises count as not satisfied, with one warning per constraint.
+--   `progress`: false for none, a function(fraction, rows), or nil: a line after half a second when stderr is a
+--   terminal. `most`: rows that parameters which constraints tie together may have, 200 million by default.
+-- @treturn Space with `names` (in order), `params` ({name=, values=}, in order; not to be changed), `product`
+--   (configurations before constraints; a float beyond 2^63), `count` (after), `#space`, and `warnings`
+-- @raise kinds "argument" and "type", naming the parameter or the constraint; "argument" when no configuration is
+--   valid, with what each constraint removes; "too_big"; "interrupted"
 function space.new(options)
-  check_options(options)
-  local axes, depth, product = make_axes(options.params)
-  local self = { _axes = axes, _depth = depth, product = product, names = {}, _at = {} }
-  self.params = {}
+  local most = check_options(options)
+  local axes, depth = make_axes(options.params)
+  local self = { _axes = axes, _depth = depth, _most = most, product = product_of(axes) }
+  self.names, self.params, self.warnings = {}, {}, {}
   for i, axis in ipairs(axes) do
-    self.names[i], self._at[i] = axis.name, {}
-    self.params[i] = { name = axis.name, values = axis.values }
+    self.names[i], self.params[i] = axis.name, { name = axis.name, values = axis.values }
   end
-  self._constraints = make_constraints(options.where, self.names, depth)
-  for i, constraint in ipairs(self._constraints) do
-    table.insert(self._at[constraint.depth], i)
+  self._constraints = make_constraints(self, options.where)
+  local tell, clear = progress_of(options.progress)
+  local ok, e = pcall(build, self, tell)
+  clear()
+  if not ok then
+    error(e, 0)
   end
+  check_satisfiable(self)
+  warn(self)
   return setmetatable(self, Space)
 end
 

@@ -1,0 +1,82 @@
+/*
+ * journal.c - core.journal: files of records with checksums, for luhip.tune.store. See tune/journal.h.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "lua/json.h"
+#include "tune/journal.h"
+
+struct lb_journal {
+  struct journal *journal; /* NULL: closed */
+};
+
+static int failed(lua_State *L, int error, const char *what) {
+  return lb_raise(L, LUHIP_E_FILE, "cannot %s: %s", what, strerror(error));
+}
+
+static struct lb_journal *check_journal(lua_State *L) {
+  struct lb_journal *j = lb_check(L, 1, LB_JOURNAL);
+  if (!j->journal) lb_argument(L, 1, LUHIP_E_FREED, "the journal is closed");
+  return j;
+}
+
+/* core.journal(path) -> journal: made when it is missing */
+int lb_make_journal(lua_State *L) {
+  const char *path = lb_check_text(L, 1, "path");
+  struct lb_journal *j = lb_new(L, LB_JOURNAL, sizeof *j, 0);
+  int error = journal_open(path, &j->journal);
+  if (error) return lb_raise(L, LUHIP_E_FILE, "cannot open %s: %s", path, strerror(error));
+  return 1;
+}
+
+/* journal:append(record) */
+static int journal_add(lua_State *L) {
+  struct lb_journal *j = check_journal(L);
+  size_t bytes;
+  const char *record = lb_check_string(L, 2, "record", &bytes);
+  int error = journal_append(j->journal, record, bytes);
+  return error ? failed(L, error, "append the record") : 0;
+}
+
+/* journal:sync(): what was appended survives the machine */
+static int journal_flush(lua_State *L) {
+  int error = journal_sync(check_journal(L)->journal);
+  return error && error != EINVAL ? failed(L, error, "write the journal to the disk")
+                                  : 0; /* EINVAL: a pipe, a device */
+}
+
+static int journal_free(lua_State *L) {
+  struct lb_journal *j = lb_check(L, 1, LB_JOURNAL);
+  struct journal *journal = j->journal;
+  j->journal = NULL;
+  journal_close(journal);
+  return 0;
+}
+
+/* core.journal_records(text) -> list of what the records hold, as core.json gives it; how many lines are damaged */
+int lb_journal_records(lua_State *L) {
+  size_t length, bytes;
+  const char *at = lb_check_string(L, 1, "text", &length), *end = at + length, *record;
+  lua_Integer n = 0, damaged = 0;
+  enum journal_line line;
+  lua_settop(L, 1);
+  lua_newtable(L);
+  while ((line = journal_next(&at, end, &record, &bytes)) != JOURNAL_END) {
+    if (line == JOURNAL_DAMAGED) {
+      damaged++;
+      continue;
+    }
+    lb_push_json(L, record, bytes);
+    lua_rawseti(L, 2, ++n);
+  }
+  lua_pushinteger(L, damaged);
+  return 2;
+}
+
+void lb_open_journal(lua_State *L) {
+  static const luaL_Reg methods[] = {
+      {"append", journal_add}, {"sync", journal_flush}, {"close", journal_free}, {"free", journal_free}, {NULL, NULL}};
+  static const luaL_Reg meta[] = {{"__gc", journal_free}, {"__close", journal_free}, {NULL, NULL}};
+  lb_class_register(L, LB_JOURNAL, &(struct lb_class_functions){methods, NULL, meta});
+}

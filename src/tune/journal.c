@@ -1,0 +1,125 @@
+/*
+ * journal.c - appending records to a file, and finding them in its text. See journal.h.
+ */
+#include "tune/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+
+enum { SUM = 16 }; /* hexadecimal digits */
+
+struct journal {
+  int fd;
+  off_t ended; /* the size at which the file was seen to end with a newline */
+  char *line;
+  size_t capacity;
+};
+
+static void checksum(const char *record, size_t bytes, char sum[SUM]) {
+  static const char digits[] = "0123456789abcdef";
+  uint8_t digest[HASH_BYTES];
+  hash_of(record, bytes, digest);
+  for (int i = 0; i < SUM / 2; i++) {
+    sum[2 * i] = digits[digest[i] >> 4];
+    sum[2 * i + 1] = digits[digest[i] & 15];
+  }
+}
+
+int journal_open(const char *path, struct journal **journal) {
+  struct journal *j = calloc(1, sizeof *j);
+  if (!j) return ENOMEM;
+  do j->fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  while (j->fd < 0 && errno == EINTR);
+  if (j->fd < 0) {
+    int error = errno;
+    free(j);
+    return error;
+  }
+  *journal = j;
+  return 0;
+}
+
+void journal_close(struct journal *j) {
+  if (!j) return;
+  close(j->fd);
+  free(j->line);
+  free(j);
+}
+
+static bool make_room(struct journal *j, size_t bytes) {
+  if (bytes <= j->capacity) return true;
+  char *line = realloc(j->line, bytes * 2);
+  if (!line) return false;
+  j->line = line;
+  j->capacity = bytes * 2;
+  return true;
+}
+
+/* Writes all, or puts the file back to `size`. */
+static int write_line(struct journal *j, const char *line, size_t bytes, off_t size) {
+  size_t done = 0;
+  while (done < bytes) {
+    ssize_t n = write(j->fd, line + done, bytes - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      int error = errno;
+      if (done > 0 && ftruncate(j->fd, size) != 0) j->ended = 0; /* the next append ends the line */
+      return error;
+    }
+    done += (size_t)n;
+  }
+  j->ended = size + (off_t)bytes;
+  return 0;
+}
+
+static int append_locked(struct journal *j, size_t bytes) {
+  struct stat info;
+  char last = '\n';
+  if (fstat(j->fd, &info) != 0) return errno;
+  if (info.st_size > 0 && info.st_size != j->ended && pread(j->fd, &last, 1, info.st_size - 1) < 0) return errno;
+  return last == '\n' ? write_line(j, j->line + 1, bytes - 1, info.st_size)
+                      : write_line(j, j->line, bytes, info.st_size);
+}
+
+int journal_append(struct journal *j, const char *record, size_t bytes) {
+  if (bytes > SIZE_MAX / 4) return EFBIG;
+  if (memchr(record, '\n', bytes)) return EINVAL;
+  size_t length = 1 + SUM + 1 + bytes + 1; /* the first newline ends what somebody left */
+  if (!make_room(j, length)) return ENOMEM;
+  j->line[0] = j->line[length - 1] = '\n';
+  checksum(record, bytes, j->line + 1);
+  j->line[1 + SUM] = ' ';
+  memcpy(j->line + 1 + SUM + 1, record, bytes);
+  while (flock(j->fd, LOCK_EX) != 0)
+    if (errno != EINTR) return errno;
+  int error = append_locked(j, length);
+  flock(j->fd, LOCK_UN);
+  return error;
+}
+
+int journal_sync(struct journal *j) {
+  return fdatasync(j->fd) == 0 ? 0 : errno;
+}
+
+enum journal_line journal_next(const char **at, const char *end, const char **record, size_t *bytes) {
+  char sum[SUM];
+  while (*at < end && **at == '\n') ++*at;
+  if (*at >= end) return JOURNAL_END;
+  const char *line = *at, *stop = memchr(line, '\n', (size_t)(end - line));
+  if (!stop) stop = end;
+  *at = stop;
+  if (stop - line < SUM + 2 || line[SUM] != ' ') return JOURNAL_DAMAGED;
+  *record = line + SUM + 1;
+  *bytes = (size_t)(stop - *record);
+  checksum(*record, *bytes, sum);
+  return memcmp(sum, line, SUM) == 0 ? JOURNAL_RECORD : JOURNAL_DAMAGED;
+}
