@@ -146,6 +146,36 @@ support.each_device(function(id)
     assert.equal(1, count "^launches basic kernel 'add' was skipped")
   end)
 
+  it("L2 a tuning run tells its begin and end, at full every configuration", function()
+    local dev = support.open(id)
+    local x = dev:buffer("f32", 4, 0)
+    local function run()
+      return require "luhip.tune" {
+        name = "logged",
+        device = dev,
+        source = SOURCE,
+        kernel = "one",
+        params = { P = { 1, 2 } },
+        grid = function()
+          return 1
+        end,
+        block = function()
+          return 4
+        end,
+        args = { x },
+        progress = false,
+      }
+    end
+    start { tune = "basic" }
+    run()
+    assert.equal(1, count "^tune basic 'logged' on .* begins$")
+    assert.equal(1, count "^tune basic 'logged' on .* ends after 2 configurations; best: P=[12] with [%d.e-]+ ms$")
+    assert.equal(2, #lines)
+    luhip.config { log = { tune = "full" } }
+    run()
+    assert.equal(2, count "^tune full P=[12]: ok [%d.e-]+ ms$")
+  end)
+
   it("L2 a sink goes with its state", function()
     local code = [[
       local luhip = require "luhip"

@@ -48,6 +48,7 @@
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
+local log = require "luhip.tune.log"
 local options = require "luhip.tune.options"
 local report = require "luhip.tune.report"
 local result = require "luhip.tune.result"
@@ -150,12 +151,19 @@ end
 function tune.run(given)
   local plan = options.read(given)
   local draw, clear = progress_of(plan.progress)
-  local ok, run = pcall(runner.run, plan, { clock = core.monotime, sampler = sampler, progress = draw })
+  local function progress(run, row)
+    log.row(row)
+    draw(run, row)
+  end
+  log.begin(plan)
+  local ok, run = pcall(runner.run, plan, { clock = core.monotime, sampler = sampler, progress = progress })
   clear()
   if not ok then
     error(run, 0)
   end
-  return result.new(run)
+  local found = result.new(run)
+  log.finish(plan, found)
+  return found
 end
 
 local LATER = { "simulate", "load_cache", "best" }
