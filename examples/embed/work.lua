@@ -2,7 +2,7 @@
 local luhip = require "luhip"
 
 local x = ...
-local dev = luhip.open(os.getenv "LUHIP_DEVICE")
+local dev = luhip.open()
 local triple = dev:kernel [[
   extern "C" __global__ void triple(float *x, float *copy, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
