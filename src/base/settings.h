@@ -44,6 +44,8 @@
     "where compiled kernels are kept; `luhip` in `XDG_CACHE_HOME` or `~/.cache`")                                      \
   X(CACHE_LIMIT, "cache.limit", "LUHIP_CACHE_LIMIT", SIZE, 0, 0, "4G", true, SETTING_SIZE_FORM,                        \
     "how much the compiled kernels on disk may take; those not used for longest go; 0: no limit")                      \
+  X(TUNE_FOLDER, "tune.folder", "LUHIP_TUNE_DIR", PATH, 0, 0, "", true, "a folder",                                    \
+    "where tuning results are stored by name; `luhip/tune` in `XDG_DATA_HOME` or `~/.local/share`")                    \
   X(LOG_LEVEL, "log.level", "LUHIP_LOG", LEVEL, 0, 0, "off", false, SETTING_LEVEL_FORM,                                \
     "the level of every logger that has none of its own: `off`, `basic` or `full`")                                    \
   X(LOG_COMPILE, "log.compile", "LUHIP_LOG_COMPILE", LEVEL, 0, 0, "", false, SETTING_LEVEL_FORM,                       \

@@ -17,6 +17,7 @@
 -- Dependencies: luhip.core, luhip.errors.
 -- @module luhip.tune.store
 
+local config = require "luhip.config"
 local core = require "luhip.core"
 local errors = require "luhip.errors"
 
@@ -274,12 +275,12 @@ end
 
 -- ---- where stores are ---------------------------------------------------------------------------------------------
 
---- The user's own store of a name: in $LUHIP_TUNE_DIR, or $XDG_DATA_HOME/luhip/tune, or ~/.local/share/luhip/tune.
+--- The user's own store of a name: in the folder of the setting tune.folder, or $XDG_DATA_HOME/luhip/tune, or ~/.local/share/luhip/tune.
 -- @tparam string name
 -- @treturn string path
 function store.own_path(name)
-  local folder = os.getenv "LUHIP_TUNE_DIR"
-  if not folder or folder == "" then
+  local folder = config.config "tune.folder"
+  if not folder then
     local data = os.getenv "XDG_DATA_HOME"
     if not data or data == "" then
       data = (os.getenv "HOME" or ".") .. "/.local/share"
