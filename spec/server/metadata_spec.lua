@@ -198,6 +198,17 @@ support.each_device(function(id)
     assert.same({ 7 }, y:totable())
   end)
 
+  it("H1 a table that finds no memory is tried again when garbage was collected", function()
+    dev:close()
+    local small = support.open(id, { limit = 1 << 16 })
+    local k = small:kernel(source, "i32")
+    local y = small:buffer("i64", 1, 0)
+    small:buffer("u8", (1 << 16) - small:memory().reserved, 0) -- garbage
+    k:launch(one, { 3, 2 }, y, 1)
+    assert.is_true(y:check())
+    assert.same({ 3 }, y:totable())
+  end)
+
   local function captured(fn, options)
     local s = dev:stream()
     options = options or {}
@@ -296,5 +307,29 @@ support.each_device(function(id)
     assert.same({ 300, 301 }, out:slice(1, 2):totable())
     g:free()
     assert.equal(0, counts(s).pinned)
+  end)
+
+  it("H1 threads share the tables of a stream", function()
+    local results = testing.threads(
+      [[
+        local id = ...
+        local dev = require("luhip").open(id)
+        local k = dev:kernel [=[
+          extern "C" __global__ void pick(const int *t, long long *out, int i) { out[0] = t[i]; }
+        ]=]
+        local out = dev:buffer("i64", 1, 0)
+        for i = 1, 100 do
+          k:launch({ grid = 1, block = 1 }, { i % 7, i % 5, 9 }, out, i % 3)
+          assert(out:read()[1] == ({ [0] = i % 7, i % 5, 9 })[i % 3])
+          if i % 20 == 0 then dev:memory_cleanup() end
+        end
+        dev:close()
+      ]],
+      3,
+      id
+    )
+    for _, r in ipairs(results) do
+      assert.is_true(r.ok, r.message)
+    end
   end)
 end)

@@ -137,7 +137,7 @@ end
 function scenario:prepare()
   self.k = self:make("compile", function()
     local k = work.kernels(self.dev)
-    for _, name in ipairs { "add", "set", "copy", "accumulate", "sum" } do
+    for _, name in ipairs { "add", "set", "copy", "accumulate", "sum", "shift" } do
       assert(k[name])
     end
     return k
@@ -282,6 +282,13 @@ function scenario:sum(x, y, z, stream)
   end, stream, x, y, z, n)
 end
 
+--- Adds what a table says.
+function scenario:shift(x, v, stream)
+  self:launch("shift", { x }, { x }, function(value)
+    return { value(x) + v }
+  end, stream, { v - 1, 1 }, x, n)
+end
+
 --- Streams use what others have written, in every order that matters.
 function scenario:streams()
   self:fill("a", 1, self.s1)
@@ -293,6 +300,9 @@ function scenario:streams()
   self:copy("c", "d", self.s1)
   self:write_halves("b", 9, self.s1)
   self:accumulate("b", "c", self.s2)
+  self:shift("a", 3, self.s1)
+  self:shift("b", 3, self.s2)
+  self:shift("a", 3, self.s1) -- known by now
 end
 
 --- Fills that are copies, and rows at a pitch.
@@ -314,6 +324,7 @@ function scenario:graphs()
     self:on(self.s1, function()
       return self.dev:capture(function()
         self.k.add:launch(work.over(n), self.buffers.a, n, 1)
+        self.k.shift:launch(work.over(n), { 2, 1 }, self.buffers.a, n)
         self.buffers.d:copy(self.buffers.a)
         self.buffers.c:fill(2)
         self.k.copy:launch(work.over(n), self.buffers.c, self.buffers.b, n)
@@ -322,7 +333,7 @@ function scenario:graphs()
     self.model.a.bad
   )
   self:look() -- an end that failed has claimed what was recorded (F7)
-  local added = 1
+  local added = 4
   local function replay(stream)
     self:operate(
       "replay",
@@ -345,7 +356,7 @@ function scenario:graphs()
     g:update(1, self.buffers.a, n, 3)
   end)
   if not failed then
-    added = 3
+    added = 6
   end
   replay(self.s1)
   self:step("free of a graph", function()

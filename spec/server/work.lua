@@ -43,6 +43,10 @@ extern "C" __global__ void hold(void *x, unsigned long long flag) {
     while (*word == 0) {
     }
 }
+extern "C" __global__ void shift(const int *by, float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] += by[0] + by[1];
+}
 extern "C" __global__ void nothing() {}
 ]]
 

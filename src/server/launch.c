@@ -378,12 +378,17 @@ static luhip_status launch_collected(struct launching *l, uint32_t slot, luhip_e
 /* Tables of integers get their memory first, for which the lock may be dropped. */
 static luhip_status launch_tables(struct launching *l, uint32_t slot, luhip_error **error) {
   luhip_error *reason = NULL;
-  if (metadata_resolve(l->device, slot, l->kernel->signature, l->arguments, l->narguments, &reason) && !reason)
-    reason = error_new(LUHIP_E_MEMORY, "the host has no memory for a table of integers");
-  luhip_status status = device_closing(l->device)
-                            ? error_set(error, LUHIP_E_FREED, "device %s was closed", l->device->info.id)
-                            : check_buffers(l, error);
-  if (status) {
+  luhip_status status = metadata_resolve(l->device, slot, l->kernel->signature, l->arguments, l->narguments, &reason);
+  bool returned = status == LUHIP_E_INTERRUPTED || status == LUHIP_E_TIMEOUT ||
+                  (status == LUHIP_E_OOM && host_repeats()); /* nothing is claimed */
+  if (status && !reason) reason = error_new(LUHIP_E_MEMORY, "the host has no memory for a table of integers");
+  if (!returned) {
+    status = device_closing(l->device) ? error_set(error, LUHIP_E_FREED, "device %s was closed", l->device->info.id)
+                                       : check_buffers(l, error);
+  }
+  if (returned) {
+    error_give(error, reason);
+  } else if (status) {
     luhip_error_release(reason);
   } else {
     status = launch_collected(l, slot, reason, error);
