@@ -131,7 +131,15 @@ for _, class in ipairs { "future", "event", "stream", "duration" } do
 end
 
 -- Parts that are loaded when they are first asked for.
-local PARTS = { async = "luhip.async", struct = "luhip.struct", tune = "luhip.tune" }
+local PARTS = {
+  async = "luhip.async",
+  elementwise = "luhip.generate.elementwise",
+  random = "luhip.generate.random",
+  reduce = "luhip.generate.reduce",
+  scan = "luhip.generate.scan",
+  struct = "luhip.struct",
+  tune = "luhip.tune",
+}
 
 return setmetatable(luhip, {
   __index = function(self, key)

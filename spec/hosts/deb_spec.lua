@@ -20,7 +20,9 @@ fi
 cp -a "$base" "$root"
 rm -f "$root/etc/apt/sources.list"
 mkdir -p "$root/etc/apt/sources.list.d"
-for f in /etc/apt/sources.list /etc/apt/sources.list.d/*; do [ ! -f "$f" ] || cp "$f" "$root/etc/apt/${f#/etc/apt/}"; done
+for f in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
+  [ ! -f "$f" ] || cp "$f" "$root/etc/apt/${f#/etc/apt/}"
+done
 cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/"
 cp /etc/resolv.conf /etc/hosts "$root/etc/"
 for m in proc dev; do mount --bind /$m "$root/$m"; done

@@ -1,4 +1,5 @@
--- What the specs of hosts share. They install packages and start servers, so they run when asked for: scripts/test --hosts.
+-- What the specs of hosts share. They install packages and start servers, so they run when asked for:
+-- scripts/test --hosts.
 local support = require "spec.support"
 
 local hosts = {}

@@ -7,8 +7,8 @@
 --    end)
 --    assert(loop:loop())
 --
--- A future tells of itself by a descriptor, which cqueues polls. What has none (events, streams, durations) is looked at
--- every millisecond.
+-- A future tells of itself by a descriptor, which cqueues polls. What has none (events, streams, durations) is looked
+-- at every millisecond.
 -- Dependencies: cqueues, luhip.async.
 -- @module luhip.async.cqueues
 
