@@ -76,6 +76,6 @@ describe("scripts/setup", function()
   it("refuses an unknown group and names those that exist", function()
     local result = support.run { "scripts/setup", "tests" }
     assert.equal(2, result.code)
-    assert.matches("build, run, test, check, bench and valgrind", result.stderr, 1, true)
+    assert.matches("build, run, test, check, hosts, bench and valgrind", result.stderr, 1, true)
   end)
 end)
