@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/valgrind.h"
 #include "cpu/fault.h"
 #include "cpu/pool.h"
 
@@ -29,6 +30,7 @@ static void enter_kernel(struct worker *worker, struct luhip_cpu_context *to) {
   context_switch(&worker->home, to);
   atomic_signal_fence(memory_order_seq_cst);
   atomic_store_explicit(&worker->in_kernel, 0, memory_order_relaxed);
+  if (worker->request == FIBER_FAULT) valgrind_note_stack();
 }
 
 static enum fiber_request start_carrier(struct worker *worker, uint32_t start) {
