@@ -32,6 +32,12 @@ function support.not_under(sanitizer, why)
   end
 end
 
+--- The step of a loop over every one of many cases: n in the runs that are a hundred times slower than the others
+--- (--tsan, --stress, --valgrind), which take every nth, and 1 in all others.
+function support.every(n)
+  return os.getenv "LUHIP_TEST_SLOW" and n or 1
+end
+
 ---- Clean-up --------------------------------------------------------------------------------------------------
 
 -- Innermost last; the first one lasts as long as the spec file.

@@ -74,7 +74,7 @@ support.each_device(function(id)
     local before, charged = dev:memory(), testing.charged()
     local libraries = testing.state("", 0).allocations
     local failures, last = 0, r.allocations + 40
-    local step = support.sanitizer == "valgrind" and 31 or 1 -- each takes it seconds
+    local step = support.every(31)
     for n = libraries // 2, last, step do
       r = testing.state(EVERYTHING, n, id)
       assert.equal(0, r.bytes, n)

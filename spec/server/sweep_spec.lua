@@ -78,7 +78,7 @@ support.each_device(function(id)
     table.sort(names)
     for _, name in ipairs(names) do
       local made = counted[name]
-      for nth = 1, harmless[name] and 0 or math.min(made, polls[name] or made) do
+      for nth = 1, harmless[name] and 0 or math.min(made, polls[name] or made), support.every(13) do
         local rule = { call = name, nth = nth, error = what(name), sticky = what(name) == "hipErrorIllegalAddress" }
         local e = run(rule)
         count = count + 1
@@ -98,7 +98,7 @@ support.each_device(function(id)
         end
       end
     end
-    assert.is_true(count > 100)
+    assert.is_true(count > 100 // support.every(13))
     assert(#wrong == 0, ("%d things are wrong:\n%s"):format(#wrong, table.concat(wrong, "\n", 1, math.min(#wrong, 60))))
   end
 
