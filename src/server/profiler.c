@@ -10,6 +10,7 @@
  */
 #include "server/profiler.h"
 
+#include "base/log.h"
 #include "server/capture.h"
 #include "server/event.h"
 
@@ -304,7 +305,12 @@ static luhip_status stop_locked(luhip_profile *profile, luhip_error **error) {
   luhip_status status = watch_report(device, &profile->watch, "profile", &failed);
   if (!status) status = capture_refuse(device, profile->slot, "stop", &failed);
   if (!status) status = window_record(profile, &profile->stop, &failed);
-  if (status) return settle_failed(profile, failed, error);
+  if (status) {
+    LOG(LOG_LAUNCHES, LOG_BASIC, "profile on %s, stream slot %u: %s", device->info.id, profile->slot,
+        luhip_error_message(failed));
+    return settle_failed(profile, failed, error);
+  }
+  LOG(LOG_LAUNCHES, LOG_FULL, "profile on %s, stream slot %u stopped", device->info.id, profile->slot);
   profile->position = device->slots[profile->slot].tail;
   profile->state = WINDOW_STOPPED;
   watch_stop(&profile->watch);

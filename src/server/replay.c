@@ -4,6 +4,7 @@
  * A replay is one operation to everybody else: claims are tested and settled, and order is made, by the graph's own
  * sets. Its nodes have tags in a row, so a fault of one finds the replay and the node.
  */
+#include "base/log.h"
 #include "memory/layout.h"
 #include "server/buffer.h"
 #include "server/capture.h"
@@ -164,9 +165,13 @@ static luhip_status carry_out(luhip_graph *graph, struct command *command, luhip
     luhip_error *failed = enqueue(graph, device->slots[command->slot].handle, sequence);
     trace_after(device, record, !failed, &(struct traced){.kind = "replay", .name = "replay"});
     if (failed) {
+      LOG(LOG_LAUNCHES, LOG_BASIC, "%s", luhip_error_message(failed));
       failure = failure_new(&device->failures, failed);
       profiler_failed(&device->profiler, device, sequence, failure);
     }
+    if (!failed)
+      LOG(LOG_LAUNCHES, LOG_FULL, "graph %llu on %s, stream slot %u: %u operations", (unsigned long long)graph->id,
+          device->info.id, command->slot, graph->nnodes);
     command_done(command, sequence, failure);
     marks_read(&graph->replays, command->slot, device->slots[command->slot].tail);
   } else if (state == COMMAND_FAILED) {
