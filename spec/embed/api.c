@@ -331,6 +331,34 @@ static void case_any_order(void) {
   WORKS(luhip_open(device_id, NULL, &device, &error));
 }
 
+/* L1: a host without Lua sets and asks; a wrong key or value changes nothing. */
+static void case_config(void) {
+  luhip_error *error = NULL;
+  luhip_setting list[64];
+  char *value = NULL, *origin = NULL;
+  size_t n = luhip_settings(list, 64);
+  CHECK(n > 10 && n <= 64 && luhip_settings(NULL, 0) == n);
+  for (size_t i = 0; i < n; i++) {
+    CHECK(*list[i].key && !strncmp(list[i].variable, "LUHIP_", 6) && *list[i].type && *list[i].meaning);
+    WORKS(luhip_config_get(list[i].key, NULL, NULL, &error));
+  }
+  WORKS(luhip_config_set("streaming.max_streams", "1", &error));
+  WORKS(luhip_config_get("streaming.max_streams", &value, &origin, &error));
+  CHECK(!strcmp(value, "1") && !strcmp(origin, "streaming.max_streams"));
+  free(value);
+  free(origin);
+  luhip_stream *first = NULL, *second = NULL;
+  WORKS(luhip_stream_new(device, &first, &error));
+  FAILS(LUHIP_E_TOO_MANY_STREAMS, luhip_stream_new(device, &second, &error));
+  FAILS(LUHIP_E_CONFIG, luhip_config_set("streaming.max_streams", "many", &error));
+  FAILS(LUHIP_E_CONFIG, luhip_config_set("streaming.max_stream", "3", &error));
+  FAILS(LUHIP_E_CONFIG, luhip_config_get("nothing", &value, NULL, &error));
+  WORKS(luhip_config_set("streaming.max_streams", NULL, &error));
+  WORKS(luhip_stream_new(device, &second, &error));
+  luhip_stream_release(first);
+  luhip_stream_release(second);
+}
+
 static void *thread_adds(void *argument) {
   luhip_buffer *y = argument, *x = ramp(1, 0);
   luhip_error *error = NULL;
@@ -361,8 +389,9 @@ static void case_threads(void) {
 static const struct {
   const char *name;
   void (*run)(void);
-} cases[] = {{"launch", case_launch}, {"structs", case_structs}, {"errors", case_errors},   {"claims", case_claims},
-             {"graph", case_graph},   {"profile", case_profile}, {"order", case_any_order}, {"threads", case_threads}};
+} cases[] = {{"config", case_config},   {"launch", case_launch},   {"structs", case_structs},
+             {"errors", case_errors},   {"claims", case_claims},   {"graph", case_graph},
+             {"profile", case_profile}, {"order", case_any_order}, {"threads", case_threads}};
 
 int main(int argc, char **argv) {
   luhip_error *error = NULL;

@@ -1,7 +1,7 @@
 -- The C interface without Lua: api.c, linked with the static library.
 local support = require "spec.support"
 
-local CASES = { "launch", "structs", "errors", "claims", "graph", "profile", "order", "threads" }
+local CASES = { "launch", "structs", "errors", "claims", "graph", "profile", "order", "threads", "config" }
 local FLAGS = {
   address = "-fsanitize=address,undefined -fno-omit-frame-pointer",
   thread = "-fsanitize=thread",
