@@ -363,9 +363,9 @@ support.each_device(function(id)
     return blocks * bytes
   end
 
-  local function fetch(v)
+  local function compile(value)
     testing.kernel_forget()
-    return counted(dev.compile, dev, source, { defines = { V = v } })
+    return counted(dev.compile, dev, source, { defines = { V = value } })
   end
 
   it("K2 the folder is kept within its limit: what was not used for longest goes", function()
@@ -373,26 +373,26 @@ support.each_device(function(id)
       testing.kernel_setenv("LUHIP_CACHE_LIMIT", nil)
     end)
     testing.kernel_setenv("LUHIP_CACHE_LIMIT", "0")
-    fetch(1)
+    compile(1)
     local one = size(entries(folder)[1])
-    for v = 2, 6 do
-      fetch(v)
+    for value = 2, 6 do
+      compile(value)
     end
     assert.equal(6, #entries(folder))
-    assert.same(from_disk, (fetch(1))) -- now the newest
+    assert.same(from_disk, (compile(1))) -- now the newest
     support.write_file(folder .. "/.new-1-1", "left by a process that died")
     support.write_file(folder .. "/.new-1-2", "of one that writes just now")
     support.write_file(folder .. "/notes.txt", ("x"):rep(10 * one))
     os.execute("touch -d '2 hours ago' " .. quote(folder .. "/.new-1-1"))
     testing.kernel_setenv("LUHIP_CACHE_LIMIT", tostring(one * 4 + one // 2))
-    for v = 7, 8 do
-      fetch(v)
+    for value = 7, 8 do
+      compile(value)
       assert.is_true(#entries(folder) <= 4)
     end
     assert.is_true(#entries(folder) >= 3)
-    assert.same(from_disk, (fetch(8)))
-    assert.same(from_disk, (fetch(1)))
-    assert.same(compiled, (fetch(2)))
+    assert.same(from_disk, (compile(8)))
+    assert.same(from_disk, (compile(1)))
+    assert.same(compiled, (compile(2)))
     local file = io.open(folder .. "/.new-1-1")
     assert.is_nil(file)
     for _, name in ipairs { "/.new-1-2", "/notes.txt" } do
@@ -406,11 +406,11 @@ support.each_device(function(id)
       testing.kernel_setenv("LUHIP_CACHE_LIMIT", nil)
     end)
     testing.kernel_setenv("LUHIP_CACHE_LIMIT", "1")
-    for v = 1, 3 do
-      assert.same(compiled, (fetch(v)))
+    for value = 1, 3 do
+      assert.same(compiled, (compile(value)))
       assert.equal(1, #entries(folder))
     end
-    assert.same(from_disk, (fetch(3)))
+    assert.same(from_disk, (compile(3)))
   end)
 
   it("K2 processes that share a small folder lose nothing but time", function()

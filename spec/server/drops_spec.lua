@@ -131,27 +131,6 @@ support.each_device(function(id)
     assert.equal(0, others[1][1])
   end)
 
-  it("C1 without pinned memory staging is plain and zeroed, and writes, reads and fills work all the same", function()
-    dev:memory_cleanup()
-    testing.driver_fail { call = "hipHostMalloc", error = "hipErrorOutOfMemory", times = 1000 }
-    local staging = dev:staging { 3 * MIB, 0 }
-    assert.same({ 0, 0, 0 }, { staging[1][1], staging[1][3 * MIB], #staging[2] })
-    local x = dev:buffer("u8", 3 * MIB)
-    local text = ("abc"):rep(MIB)
-    x:write(text)
-    assert.equal(text, x:bytes_string())
-    staging[1][1] = 5
-    x:write(staging[1])
-    staging[1][1] = 6
-    assert.equal(5, x:read()[1])
-    local large = dev:buffer("u8", 101 * MIB)
-    large:write(("y"):rep(101 * MIB))
-    assert.equal(121, large:read(101 * MIB, 101 * MIB)[1])
-    local m = dev:pitched("f64", { 5, 3 })
-    m:write { { 1, 2, 3 }, { 4, 5, 6 }, { 7, 8, 9 }, { 10, 11, 12 }, { 13, 14, 15 } }
-    assert.same({ 13.0, 14.0, 15.0 }, m:row(5):totable())
-  end)
-
   it("C3 changing a pinned source waits for its copies, whichever stream they are on", function()
     local gate = work.gate(dev, k)
     local source = dev:staging({ 4000 })[1]

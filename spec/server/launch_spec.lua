@@ -2,6 +2,7 @@
 
 local support = require "spec.support"
 local work = require "spec.server.work"
+local testing = require("luhip.core").testing
 
 local N = 256
 
@@ -338,4 +339,26 @@ support.each_device(function(id)
     local r = x:read()
     assert.same({ 0.0, 3.0, 3.0, 0.0 }, { r[64], r[65], r[128], r[129] })
   end)
+
+  if testing then
+    it("D8 a launch takes nothing from the heap once warm", function()
+      local x, y = dev:buffer("f32", N, 1), dev:buffer("f32", N, 1)
+      local run = k.copy:bind(work.over(N))
+      local gate = work.gate(dev, k)
+      gate:close(x)
+      for _ = 1, 700 do -- as many in flight as there will be
+        run(x, y, N)
+      end
+      gate:open()
+      dev:sync()
+      local before = testing.heap_calls()
+      for _ = 1, 300 do
+        run(x, y, N)
+      end
+      local taken = testing.heap_calls() - before
+      dev:sync()
+      assert.equal(0, taken)
+      assert.is_true(before > 0) -- it does count
+    end)
+  end
 end)

@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "memory/buffer.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -450,6 +451,23 @@ void kernel_table_words(const struct kernel_signature *signature, const struct k
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
+/* The common cases among scalars, of which what fits is stored. False: put_scalar decides. */
+static inline bool put_plain(const struct kernel_param *param, const luhip_arg *arg, unsigned char *to) {
+  enum signature_code code = param->code;
+  if (param->lanes != 1) return false;
+  if (arg->tag == LUHIP_ARG_INT) {
+    int64_t value = arg->i;
+    bool narrow = (code == SIGNATURE_I32 && value == (int32_t)value) ||
+                  (code == SIGNATURE_U32 && value == (int64_t)(uint32_t)value);
+    if (narrow) memcpy(to, &value, 4);
+    return narrow;
+  }
+  if (arg->tag != LUHIP_ARG_FLOAT || code != SIGNATURE_F32) return false;
+  float value = (float)arg->f;
+  memcpy(to, &value, sizeof value);
+  return fabsf(value) <= FLT_MAX;
+}
+
 /* The common case: a buffer of exactly the pointee's dtype. False: check_buffer decides. */
 static inline bool is_plain_fit(const struct kernel_param *param, const luhip_buffer *buffer) {
   luhip_dtype own;
@@ -458,44 +476,44 @@ static inline bool is_plain_fit(const struct kernel_param *param, const luhip_bu
 }
 
 /* All cases; makes the errors. */
-static __attribute__((noinline)) luhip_status pack_one(const struct place *place, const luhip_arg *arg,
-                                                       unsigned char *to) {
-  const struct kernel_param *param = &place->signature->params[place->index];
+static __attribute__((noinline)) luhip_status pack_one(const struct kernel_signature *signature, unsigned index,
+                                                       const luhip_arg *arg, unsigned char *to, luhip_error **error) {
+  const struct place at = {signature, index, error}, *place = &at;
+  const struct kernel_param *param = &signature->params[index];
   if (param->access == ACCESS_VALUE) return pack_value(place, param, arg, to);
   if (arg->tag == LUHIP_ARG_BUFFER) return check_buffer(place, param, arg);
   if (arg->tag == LUHIP_ARG_LIST) return check_table(place, param, arg);
   return arg->tag == LUHIP_ARG_NULL ? LUHIP_OK : refuse(place, LUHIP_E_TYPE, arg, NULL);
 }
 
+static inline bool is_plain(const struct kernel_param *param, const luhip_arg *arg, unsigned char *to) {
+  if (param->access == ACCESS_VALUE) return put_plain(param, arg, to);
+  return arg->tag == LUHIP_ARG_BUFFER && is_plain_fit(param, arg->buffer);
+}
+
 luhip_status kernel_pack(const struct kernel_signature *signature, const luhip_arg *args, size_t nargs,
                          unsigned char *packed, struct kernel_use *uses, size_t *nuses, luhip_error **error) {
-  size_t used = 0;
   if (nargs != signature->nparams) return refuse_count(signature, nargs, error);
   memset(packed, 0, signature->args_bytes);
-  for (unsigned i = 0; i < nargs; i++) {
-    const struct kernel_param *param = &signature->params[i];
-    const luhip_arg *arg = &args[i];
-    unsigned char *to = packed + param->offset;
-    bool fits;
-    if (param->access == ACCESS_VALUE)
-      fits = param->lanes == 1 && put_scalar(param->code, arg, to) == FIT;
-    else
-      fits = arg->tag == LUHIP_ARG_BUFFER && is_plain_fit(param, arg->buffer);
-    if (!fits) {
-      const struct place place = {signature, i, error};
-      luhip_status status = pack_one(&place, arg, to);
+  struct kernel_use *use = uses;
+  const struct kernel_param *param = signature->params;
+  for (const luhip_arg *arg = args, *end = args + nargs; arg < end; arg++, param++) {
+    unsigned index = (unsigned)(arg - args);
+    if (!is_plain(param, arg, packed + param->offset)) {
+      luhip_status status = pack_one(signature, index, arg, packed + param->offset, error);
       if (status != LUHIP_OK) return status;
     }
     if (param->access == ACCESS_VALUE) continue;
-    const struct kernel_use use = {.param = i, .offset = param->offset, .access = param->access};
-    if (arg->tag == LUHIP_ARG_BUFFER) {
-      uses[used] = use;
-      uses[used++].buffer = arg->buffer;
-    } else if (arg->tag == LUHIP_ARG_LIST && arg->size) {
-      uses[used] = use;
-      uses[used++].table = arg;
-    }
+    bool is_buffer = arg->tag == LUHIP_ARG_BUFFER;
+    if (!is_buffer && (arg->tag != LUHIP_ARG_LIST || !arg->size)) continue;
+    use->buffer = is_buffer ? arg->buffer : NULL;
+    use->table = is_buffer ? NULL : arg;
+    use->made = NULL;
+    use->param = index;
+    use->offset = param->offset;
+    use->access = param->access;
+    use++;
   }
-  *nuses = used;
+  *nuses = (size_t)(use - uses);
   return LUHIP_OK;
 }

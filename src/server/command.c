@@ -5,7 +5,7 @@
 
 #include "server/future.h"
 
-bool command_tainted(const struct command *command, struct failure_set *set) {
+bool command_find_taints(const struct command *command, struct failure_set *set) {
   for (uint32_t i = 0; i < command->nuses; i++) {
     const struct op_use *use = &command->uses[i];
     if (!use->allocation->claims.count || !(use->access & USE_READ)) continue;
@@ -87,18 +87,20 @@ static struct failure *heard_meanwhile(struct command *command) {
   return failure;
 }
 
-static void mark_reads(struct command *command, uint64_t position) {
+/* Reads first: whoever reads and writes the same memory has written it last. */
+static void mark_uses(struct command *command, uint64_t position, struct failure *carried) {
+  bool writes = false;
   for (uint32_t i = 0; i < command->nuses; i++) {
     struct op_use *use = &command->uses[i];
     struct allocation *allocation = use->allocation;
     use->base = (uintptr_t)allocation->address;
-    if (use->access & USE_WRITE) continue;
-    marks_read(&allocation->marks, command->slot, position);
+    if (use->access & USE_WRITE) {
+      writes = true;
+    } else {
+      marks_read(&allocation->marks, command->slot, position);
+    }
   }
-}
-
-static void mark_writes(struct command *command, uint64_t position, struct failure *carried) {
-  for (uint32_t i = 0; i < command->nuses; i++) {
+  for (uint32_t i = 0; writes && i < command->nuses; i++) {
     const struct op_use *use = &command->uses[i];
     struct allocation *allocation = use->allocation;
     if (!(use->access & USE_WRITE)) continue;
@@ -110,21 +112,18 @@ static void mark_writes(struct command *command, uint64_t position, struct failu
 void command_done(struct command *command, uint64_t sequence, struct failure *carried) {
   luhip_device *device = command->device;
   uint64_t position = ++device->slots[command->slot].tail;
-  struct failure *stale = heard_meanwhile(command);
+  struct failure *stale = device->failures.count ? heard_meanwhile(command) : NULL;
   if (!carried) carried = stale;
   if (stale) profiler_failed(&device->profiler, device, sequence, stale);
-  mark_reads(command, position);
-  mark_writes(command, position, carried);
-  struct op op = {.sequence = sequence,
-                  .position = position,
-                  .failure = carried,
-                  .keep = command->keep,
-                  .nuses = command->nuses,
-                  .span = command->span,
-                  .slot = command->slot};
-  inflight_add(device, &op, command->uses);
+  mark_uses(command, position, carried);
+  struct op *op = inflight_push(device, command->uses, command->nuses, &command->keep);
+  op->sequence = sequence;
+  op->span = command->span;
+  op->position = position;
+  op->slot = command->slot;
+  op->failure = carried ? failure_hold(carried) : NULL;
   failure_release(stale);
-  slot_tick(device, command->slot);
+  slot_tick(device, command->slot, position);
 }
 
 void command_claim(struct command *command, struct failure *failure) {
@@ -132,6 +131,10 @@ void command_claim(struct command *command, struct failure *failure) {
     const struct op_use *use = &command->uses[i];
     if (use->access & USE_WRITE) claims_set_region(&use->allocation->claims, &use->region, failure);
   }
+}
+
+void command_reads_nothing(struct command *command) {
+  for (uint32_t i = 0; i < command->nuses; i++) command->uses[i].access &= (uint8_t)~USE_READ;
 }
 
 void command_failed(struct command *command, struct failure *failure) {
@@ -144,12 +147,13 @@ void command_failed(struct command *command, struct failure *failure) {
   command_claim(command, failure);
   profiler_failed(&device->profiler, device, sequence, failure);
   if (!noted) return;
-  struct op op = {.sequence = sequence,
-                  .position = device->slots[command->slot].tail,
-                  .failure = failure,
-                  .nuses = command->nuses,
-                  .slot = command->slot};
-  inflight_add(device, &op, command->uses);
+  static const struct op_keep nothing;
+  struct op *op = inflight_push(device, command->uses, command->nuses, &nothing);
+  op->sequence = sequence;
+  op->span = 0;
+  op->position = device->slots[command->slot].tail;
+  op->slot = command->slot;
+  op->failure = failure_hold(failure);
 }
 
 static hip_error_t run_enqueue(struct command *command, hip_error_t (*enqueue)(struct command *command, void *user),
@@ -201,7 +205,7 @@ void command_unhold(struct command *command) {
   for (uint32_t i = 0; i < command->nuses; i++) allocation_unhold(command->uses[i].allocation);
 }
 
-luhip_status slot_throttle(luhip_device *device, uint32_t index, luhip_error **error) {
+luhip_status slot_make_room(luhip_device *device, uint32_t index, luhip_error **error) {
   struct slot *slot = &device->slots[index];
   if (device->profiler.trace) {
     anchor_refresh(device); /* places of long traces stay exact */

@@ -40,13 +40,18 @@ enum command_state {
   COMMAND_RETURNED /* the same, but it is for the caller alone, who will repeat the operation: nothing is claimed */
 };
 
-/* Adds what the bytes it reads carry to the set; false when there is nothing. */
-bool command_tainted(const struct command *command, struct failure_set *set);
+bool command_find_taints(const struct command *command, struct failure_set *set);
+/* Adds what the bytes it reads carry to the set; false when there is nothing, which is all the device has as a rule. */
+static inline bool command_tainted(const struct command *command, struct failure_set *set) {
+  return command->device->failures.count && command_find_taints(command, set);
+}
 /* `last`: memory was released before, do not answer COMMAND_AGAIN. */
 enum command_state command_prepare(struct command *command, bool last, struct failure **failure);
 /* It was enqueued under this sequence number. `carried`: what its writes carry all the same, because the scope goes
    on (a provisional claim) or because the driver refused a later part; NULL releases them. */
 void command_done(struct command *command, uint64_t sequence, struct failure *carried);
+/* It has failed before it came to what it reads: what becomes known of that later makes no difference. */
+void command_reads_nothing(struct command *command);
 /* Nothing of it was enqueued. */
 void command_failed(struct command *command, struct failure *failure);
 /* The error of a command that was returned; releases the failure. */
@@ -64,7 +69,12 @@ static inline void command_close(struct command *command) {
 }
 /* Claims what it writes, for a scope that drops the lock; ended by done or failed. */
 void command_claim(struct command *command, struct failure *failure);
+luhip_status slot_make_room(luhip_device *device, uint32_t slot, luhip_error **error);
 /* Before an entry point enqueues on a slot: waits while the slot has too much in flight. */
-luhip_status slot_throttle(luhip_device *device, uint32_t slot, luhip_error **error);
+static inline luhip_status slot_throttle(luhip_device *device, uint32_t index, luhip_error **error) {
+  const struct slot *slot = &device->slots[index];
+  if (slot->tail - slot->passed < BACKLOG && !device->profiler.trace) return LUHIP_OK;
+  return slot_make_room(device, index, error);
+}
 
 #endif

@@ -73,8 +73,8 @@ struct failure *failure_hold(struct failure *failure) {
   return failure;
 }
 
-void failure_release(struct failure *failure) {
-  if (failure && --failure->held == 0 && failure->carried == 0) failure_destroy(failure);
+void failure_let_go(struct failure *failure) {
+  if (--failure->held == 0 && failure->carried == 0) failure_destroy(failure);
 }
 
 bool failure_includes(const struct failure *failure, const struct failure *other) {
@@ -136,7 +136,7 @@ void failure_set_add(struct failure_set *set, struct failure *failure) {
   for (size_t i = 0; i < failure->nparts; i++) set_add_one(set, failure->parts[i]);
 }
 
-void failure_set_free(struct failure_set *set) {
+void failure_set_empty(struct failure_set *set) {
   for (size_t i = 0; i < set->count; i++) failure_release(set->list[i]);
   free(set->list);
   *set = (struct failure_set){0};

@@ -46,7 +46,10 @@ struct failure *failure_new(struct failure_store *store, luhip_error *error);
 void failure_carry(struct failure *failure);
 void failure_drop(struct failure *failure);
 struct failure *failure_hold(struct failure *failure);
-void failure_release(struct failure *failure); /* NULL is fine */
+void failure_let_go(struct failure *failure);
+static inline void failure_release(struct failure *failure) { /* NULL is fine */
+  if (failure) failure_let_go(failure);
+}
 /* An operation that writes nothing has failed: no claim will ever say so. The oldest is kept for whoever waits next. */
 void failure_unclaimed(struct failure *failure);
 /* Somebody was told of it otherwise. */
@@ -64,7 +67,10 @@ struct failure_set {
 };
 
 void failure_set_add(struct failure_set *set, struct failure *failure);
-void failure_set_free(struct failure_set *set);
+void failure_set_empty(struct failure_set *set);
+static inline void failure_set_free(struct failure_set *set) {
+  if (set->list) failure_set_empty(set);
+}
 /* One failure that stands for the set (count > 0), with a hold: itself, or a combination. */
 struct failure *failure_of_set(struct failure_store *store, const struct failure_set *set);
 /* Adds a skip record to every failure of the set; the text is copied. */

@@ -73,8 +73,16 @@ static bool passed(const struct luhip_device *device, const struct op *op) {
   return device->slots[op->slot].passed >= op->position;
 }
 
+static inline void land_use(struct allocation *allocation) {
+  if (allocation->flights > 1 && !allocation->program) {
+    allocation->flights--;
+  } else {
+    allocation_land(allocation);
+  }
+}
+
 static void land(struct luhip_device *device, struct op *op) {
-  for (uint32_t i = 0; i < op->nuses; i++) allocation_land(inflight_use(device, op, i)->allocation);
+  for (uint32_t i = 0; i < op->nuses; i++) land_use(inflight_use(device, op, i)->allocation);
   if (op->keep.kernel) program_land(op->keep.kernel->program);
   if (op->keep.future) future_release_locked(op->keep.future);
   if (op->keep.array) array_release_locked(op->keep.array);
@@ -125,20 +133,29 @@ bool inflight_reserve(struct luhip_device *device, uint32_t nuses) {
 
 /* ---- coming and going ---------------------------------------------------------------------------------------- */
 
-void inflight_add(struct luhip_device *device, const struct op *op, const struct op_use *uses) {
+struct op *inflight_push(struct luhip_device *device, const struct op_use *uses, uint32_t nuses,
+                         const struct op_keep *keep) {
   struct inflight *inflight = &device->inflight;
-  struct op *noted = op_at(inflight, inflight->tail++);
-  *noted = *op;
-  noted->first_use = inflight->uses_tail;
-  for (uint32_t i = 0; i < op->nuses; i++) {
-    inflight->uses[inflight->uses_tail++ & inflight->uses_mask] = uses[i];
-    allocation_fly(uses[i].allocation);
+  struct op *op = op_at(inflight, inflight->tail++);
+  struct op_use *ring = inflight->uses;
+  uint64_t at = inflight->uses_tail, mask = inflight->uses_mask;
+  op->keep = *keep;
+  op->first_use = at;
+  op->nuses = nuses;
+  inflight->uses_tail = at + nuses;
+  for (uint32_t i = 0; i < nuses; i++) {
+    ring[at++ & mask] = uses[i];
+    if (uses[i].allocation->program) {
+      allocation_fly(uses[i].allocation);
+    } else {
+      uses[i].allocation->flights++;
+    }
   }
-  if (op->keep.kernel) program_fly(op->keep.kernel->program);
-  if (op->keep.future) luhip_future_retain(op->keep.future);
-  if (op->keep.array) luhip_array_retain(op->keep.array);
-  if (op->keep.graph) graph_fly(op->keep.graph);
-  if (op->failure) failure_hold(op->failure);
+  if (keep->kernel) program_fly(keep->kernel->program);
+  if (keep->future) luhip_future_retain(keep->future);
+  if (keep->array) luhip_array_retain(keep->array);
+  if (keep->graph) graph_fly(keep->graph);
+  return op;
 }
 
 void inflight_retire(struct luhip_device *device) {

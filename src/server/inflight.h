@@ -54,8 +54,10 @@ uint64_t next_sequence(void);
 uint64_t next_sequences(uint32_t count); /* the first of so many in a row */
 /* Makes room for one more operation, so that noting it after the driver took it cannot fail. */
 bool inflight_reserve(struct luhip_device *device, uint32_t nuses);
-/* Notes an operation; the keeps are retained here, the failure is held here. */
-void inflight_add(struct luhip_device *device, const struct op *op, const struct op_use *uses);
+/* Notes an operation, for which there is room; what it keeps is retained here. The rest of it - sequence, span, position,
+   slot, and the failure, held - is the caller's to set. */
+struct op *inflight_push(struct luhip_device *device, const struct op_use *uses, uint32_t nuses,
+                         const struct op_keep *keep);
 /* Lets go of what has passed. Faults must have been taken. */
 void inflight_retire(struct luhip_device *device);
 /* The same, also of what waits behind an operation that has not passed. */

@@ -38,6 +38,7 @@ struct launching {
   unsigned char *packed;
   struct kernel_use *arguments;
   size_t narguments;
+  struct failure_set grid_failures; /* that the grid's buffer carries */
   bool returned; /* the grid was not waited for, or there will be memory for it: nothing is claimed */
 };
 
@@ -121,18 +122,23 @@ static luhip_status argument_unusable(const struct launching *l, const struct ke
   return buffer_usable(argument->buffer, l->device, what, error);
 }
 
-static luhip_status check_buffers(const struct launching *l, luhip_error **error) {
-  for (size_t i = 0; i < l->narguments; i++) {
-    const luhip_buffer *buffer = l->arguments[i].buffer;
-    if (!buffer || (buffer->device == l->device && buffer->allocation)) continue;
-    return argument_unusable(l, &l->arguments[i], error);
-  }
+static luhip_status check_other_buffers(const struct launching *l, luhip_error **error) {
   const struct geometry *geometry = l->geometry;
   luhip_status status = LUHIP_OK;
   if (geometry->grid_buffer) status = buffer_usable(geometry->grid_buffer, l->device, "the grid", error);
   for (size_t i = 0; i < geometry->ntouches && !status; i++)
     status = buffer_usable(geometry->touches[i], l->device, "a touched buffer", error);
   return status;
+}
+
+static inline luhip_status check_buffers(const struct launching *l, luhip_error **error) {
+  for (size_t i = 0; i < l->narguments; i++) {
+    const luhip_buffer *buffer = l->arguments[i].buffer;
+    if (!buffer || (buffer->device == l->device && buffer->allocation)) continue;
+    return argument_unusable(l, &l->arguments[i], error);
+  }
+  bool others = l->geometry->grid_buffer || l->geometry->ntouches;
+  return others ? check_other_buffers(l, error) : LUHIP_OK;
 }
 
 /* ---- D5: a grid from a buffer -------------------------------------------------------------------------------- */
@@ -162,6 +168,9 @@ static luhip_status resolve_grid(struct launching *l, uint32_t slot, luhip_error
   if (!l->geometry->grid_buffer) return LUHIP_OK;
   int64_t grid[3] = {0};
   luhip_status status = read_grid(l, slot, grid, error);
+  luhip_buffer *buffer = l->geometry->grid_buffer;
+  struct region region = buffer_span(buffer);
+  if (status && !l->returned && buffer->allocation) allocation_failures(buffer->allocation, &region, &l->grid_failures);
   if (!status) status = check_grid(l->kernel, grid, error);
   for (int i = 0; i < 3 && !status; i++) l->grid[i] = (uint32_t)grid[i];
   return status;
@@ -212,10 +221,16 @@ static bool is_written(const struct op_use *use) {
   return use->access & USE_WRITE;
 }
 
+/* Its grid, or what it reads, is stale. */
 static void skip(const struct launching *l, struct command *command, const struct failure_set *set) {
-  char stale[256], written[256], text[1280];
-  struct skip record = {0};
-  record.nneeded = list_uses(l, command, is_stale, stale, sizeof stale, record.needed);
+  char stale[256] = "its grid", written[256], text[1280];
+  struct skip record = {.nneeded = 1};
+  if (set == &l->grid_failures) {
+    record.needed[0] = l->geometry->grid_buffer->allocation->id;
+    command_reads_nothing(command);
+  } else {
+    record.nneeded = list_uses(l, command, is_stale, stale, sizeof stale, record.needed);
+  }
   record.nwritten = list_uses(l, command, is_written, written, sizeof written, record.written);
   snprintf(text, sizeof text,
            "kernel '%.200s' was skipped, since what it reads from %s is stale; %s %s not written (write %s again, or "
@@ -273,7 +288,9 @@ static hip_error_t enqueue(const struct launching *l, uint32_t slot, uint64_t se
   const struct kernel_signature *signature = l->kernel->signature;
   const uint32_t *grid = l->grid, *block = l->geometry->block;
   void *params[LUHIP_MAX_ARGS];
-  for (size_t i = 0; i < signature->nparams; i++) params[i] = l->packed + signature->params[i].offset;
+  unsigned char *packed = l->packed;
+  const struct kernel_param *param = signature->params;
+  for (size_t i = 0, n = signature->nparams; i < n; i++, param++) params[i] = packed + param->offset;
   if (api->hipxLaunchTag) api->hipxLaunchTag(sequence);
   if (timed) {
     hip_event_t start, stop;
@@ -366,7 +383,11 @@ static luhip_status launch_collected(struct launching *l, uint32_t slot, luhip_e
   collect_uses(l, &command);
   if (capture) return reason ? error_give(error, reason) : record(l, &command, capture, error);
   luhip_status status = LUHIP_OK;
-  if (reason) {
+  if (l->grid_failures.count) {
+    luhip_error_release(reason);
+    skip(l, &command, &l->grid_failures);
+  } else if (reason) {
+    command_reads_nothing(&command);
     fail(l, &command, reason);
   } else {
     status = carry_out(l, &command, error);
@@ -436,6 +457,7 @@ static luhip_status launch_run(luhip_kernel *kernel, const struct geometry *geom
   if (!status) status = kernel_pack(kernel->signature, args, nargs, packed, arguments, &l.narguments, error);
   if (!status) status = check_buffers(&l, error);
   if (!status && !dry) status = launch_locked(&l, slot, error);
+  failure_set_free(&l.grid_failures);
   device_leave(device);
   return status;
 }

@@ -8,13 +8,7 @@
 #include "base/log.h"
 #include "server/server.h"
 
-static bool already_after(luhip_device *device, uint32_t slot, struct mark mark) {
-  return mark.slot == slot || mark.position <= device->slots[mark.slot].passed ||
-         (slot < SLOTS && mark.position <= device->slots[slot].waited[mark.slot]);
-}
-
-static hip_error_t order_after_mark(luhip_device *device, uint32_t index, struct mark mark) {
-  if (already_after(device, index, mark)) return hip_Success;
+hip_error_t order_after_mark(luhip_device *device, uint32_t index, struct mark mark) {
   struct slot *slot = &device->slots[index];
   struct marker *marker;
   hip_error_t rc = slot_marker(device, mark.slot, mark.position, &marker);
@@ -26,18 +20,11 @@ static hip_error_t order_after_mark(luhip_device *device, uint32_t index, struct
   return rc;
 }
 
-hip_error_t order_after(luhip_device *device, uint32_t slot, const struct marks *marks, bool write) {
-  hip_error_t rc = order_after_mark(device, slot, marks->writer);
-  for (uint32_t i = 0; write && i < marks->nreaders && rc == hip_Success; i++)
-    rc = order_after_mark(device, slot, marks_readers(marks)[i]);
-  return rc;
-}
-
 bool order_passed(void *user, const struct marks *marks) {
   const struct order_view *view = user;
-  if (!already_after(view->device, view->slot, marks->writer)) return false;
+  if (!order_already_after(view->device, view->slot, marks->writer)) return false;
   for (uint32_t i = 0; i < marks->nreaders; i++) {
-    if (!already_after(view->device, view->slot, marks_readers(marks)[i])) return false;
+    if (!order_already_after(view->device, view->slot, marks_readers(marks)[i])) return false;
   }
   return true;
 }

@@ -203,12 +203,8 @@ void programs_close(luhip_device *device, bool unload) {
   }
 }
 
-void program_fly(luhip_program *program) {
-  program->flights++;
-}
-
-void program_land(luhip_program *program) {
-  if (--program->flights == 0 && program->dead) discard(program);
+void program_landed(luhip_program *program) {
+  discard(program);
 }
 
 luhip_program *luhip_program_retain(luhip_program *program) {

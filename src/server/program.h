@@ -41,8 +41,13 @@ struct luhip_program {
 };
 
 /* Something in flight, or under way without the lock, needs the module. */
-void program_fly(luhip_program *program);
-void program_land(luhip_program *program);
+static inline void program_fly(luhip_program *program) {
+  program->flights++;
+}
+void program_landed(luhip_program *program); /* a dead one, for the last time */
+static inline void program_land(luhip_program *program) {
+  if (--program->flights == 0 && program->dead) program_landed(program);
+}
 void program_release_locked(luhip_program *program);
 /* Close: modules are unloaded, programs stay as husks. */
 void programs_close(luhip_device *device, bool unload);

@@ -166,7 +166,22 @@ double clock_ms(void);
 
 /* Makes what is enqueued on `slot` next come after the marked uses: after the writer, and for a write after the
    readers too. Device-side; returns the driver's code. */
-hip_error_t order_after(luhip_device *device, uint32_t slot, const struct marks *marks, bool write);
+hip_error_t order_after_mark(luhip_device *device, uint32_t slot, struct mark mark);
+
+static inline bool order_already_after(const luhip_device *device, uint32_t slot, struct mark mark) {
+  return mark.slot == slot || mark.position <= device->slots[mark.slot].passed ||
+         (slot < SLOTS && mark.position <= device->slots[slot].waited[mark.slot]);
+}
+
+static inline hip_error_t order_after(luhip_device *device, uint32_t slot, const struct marks *marks, bool write) {
+  hip_error_t rc = hip_Success;
+  if (!order_already_after(device, slot, marks->writer)) rc = order_after_mark(device, slot, marks->writer);
+  for (uint32_t i = 0; write && i < marks->nreaders && rc == hip_Success; i++) {
+    struct mark reader = marks_readers(marks)[i];
+    if (!order_already_after(device, slot, reader)) rc = order_after_mark(device, slot, reader);
+  }
+  return rc;
+}
 /* marks_passed callbacks: user is a struct order_view. For the host, slot is SLOTS. */
 struct order_view {
   luhip_device *device;

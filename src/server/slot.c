@@ -127,9 +127,8 @@ void slots_poll(struct luhip_device *device) {
   }
 }
 
-void slot_tick(struct luhip_device *device, uint32_t index) {
+void slot_mark(struct luhip_device *device, uint32_t index) {
   struct slot *slot = &device->slots[index];
-  if (slot->tail % MARKER_EVERY) return;
   struct marker *marker;
   slot_marker(device, index, slot->tail, &marker); /* refused: the next one that is needed says so */
   slot_poll(device, index);

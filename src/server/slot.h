@@ -56,7 +56,10 @@ void slots_poll(struct luhip_device *device);
 /* Everything up to a position is known to have passed. */
 void slot_advance(struct luhip_device *device, uint32_t slot, uint64_t position);
 /* After an operation was enqueued at `tail`: every so often a marker, and a look at the old ones. */
-void slot_tick(struct luhip_device *device, uint32_t slot);
+void slot_mark(struct luhip_device *device, uint32_t slot);
+static inline void slot_tick(struct luhip_device *device, uint32_t slot, uint64_t tail) {
+  if (tail % MARKER_EVERY == 0) slot_mark(device, slot);
+}
 /* Destroys driver streams of freed slots whose work has passed. */
 void slots_reap(struct luhip_device *device);
 void slots_close(struct luhip_device *device, bool destroy);

@@ -52,6 +52,7 @@ static void claim(const struct uncompiled *u, uint32_t slot, const enum access *
     return;
   }
   struct failure *failure = failure_new(&u->device->failures, luhip_error_retain(reason));
+  command_reads_nothing(&command);
   command_failed(&command, failure);
   if (!failure->carried) failure_unclaimed(failure);
   failure_release(failure);

@@ -19,7 +19,8 @@
   X(figures)                                                                                                           \
   X(lua)                                                                                                               \
   X(graph)                                                                                                             \
-  X(driver)
+  X(driver)                                                                                                            \
+  X(heap)
 
 /* Pushes a new table with the functions of every area. */
 void testing_open(lua_State *L);
