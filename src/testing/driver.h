@@ -43,6 +43,8 @@ extern const struct hip_api faults_table;
 
 /* The entry that is called from a callback, or otherwise wrong. */
 void validate_violation(enum entry entry, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Violations are kept, not told, while on. */
+void validate_quiet(bool on);
 /* In a child process: nothing of its parent's is there. */
 void validate_forget(void);
 void validate_lock(void);

@@ -20,7 +20,8 @@
   X(lua)                                                                                                               \
   X(graph)                                                                                                             \
   X(driver)                                                                                                            \
-  X(heap)
+  X(heap)                                                                                                              \
+  X(misuse)
 
 /* Pushes a new table with the functions of every area. */
 void testing_open(lua_State *L);

@@ -29,6 +29,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct {
   char texts[KEPT][TEXT];
   unsigned count;
+  bool quiet;
 } violations; /* guarded by its own lock: told with the mutex and without */
 static pthread_mutex_t violations_mutex = PTHREAD_MUTEX_INITIALIZER;
 static bool pageable_allowed; /* guarded by the mutex, as what follows */
@@ -48,6 +49,15 @@ void validate_forget(void) {
   lost = pinned_refused = false;
 }
 
+/* By this thread: a copy or fill with one is not made. */
+static _Thread_local unsigned told;
+
+void validate_quiet(bool on) {
+  pthread_mutex_lock(&violations_mutex);
+  violations.quiet = on;
+  pthread_mutex_unlock(&violations_mutex);
+}
+
 void validate_violation(enum entry entry, const char *format, ...) {
   char text[TEXT];
   int at = snprintf(text, sizeof text, "%s: ", entry_names[entry]);
@@ -55,8 +65,9 @@ void validate_violation(enum entry entry, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(text + at, sizeof text - (size_t)at, format, arguments);
   va_end(arguments);
-  fprintf(stderr, "driver contract violated: %s\n", text);
+  told++;
   pthread_mutex_lock(&violations_mutex);
+  if (!violations.quiet) fprintf(stderr, "driver contract violated: %s\n", text);
   if (violations.count < KEPT) memcpy(violations.texts[violations.count++], text, sizeof text);
   pthread_mutex_unlock(&violations_mutex);
 }
@@ -190,6 +201,7 @@ static hip_error_t enqueued(hip_error_t rc, hip_stream_t handle, const void *one
 
 static bool check_copy(enum entry entry, const struct extent *to, const struct extent *from, hip_memcpy_kind_t kind,
                        hip_stream_t handle) {
+  unsigned before = told;
   validate_lock();
   struct object *stream = live_stream(entry, handle);
   check_rows(entry, to, "destination");
@@ -205,25 +217,26 @@ static bool check_copy(enum entry entry, const struct extent *to, const struct e
     if (!from_host) device_side(entry, from, "source");
   }
   validate_unlock();
-  return stream;
+  return told == before;
 }
 
 static hip_error_t check_hipMemcpyAsync(void *dst, const void *src, size_t bytes, hip_memcpy_kind_t kind,
                                         hip_stream_t stream) {
   struct extent to = {dst, bytes, bytes, 1}, from = {src, bytes, bytes, 1};
-  if (!check_copy(ENTRY_hipMemcpyAsync, &to, &from, kind, stream)) return hip_ErrorInvalidHandle;
+  if (!check_copy(ENTRY_hipMemcpyAsync, &to, &from, kind, stream)) return hip_ErrorInvalidValue;
   return enqueued(faults_table.hipMemcpyAsync(dst, src, bytes, kind, stream), stream, dst, src);
 }
 
 static hip_error_t check_hipMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
                                           size_t height, hip_memcpy_kind_t kind, hip_stream_t stream) {
   struct extent to = {dst, dpitch, width, height}, from = {src, spitch, width, height};
-  if (!check_copy(ENTRY_hipMemcpy2DAsync, &to, &from, kind, stream)) return hip_ErrorInvalidHandle;
+  if (!check_copy(ENTRY_hipMemcpy2DAsync, &to, &from, kind, stream)) return hip_ErrorInvalidValue;
   return enqueued(faults_table.hipMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, stream), stream, dst,
                   src);
 }
 
 static bool check_fill(enum entry entry, const struct extent *to, size_t alignment, hip_stream_t handle) {
+  unsigned before = told;
   validate_lock();
   struct object *stream = live_stream(entry, handle);
   check_rows(entry, to, "destination");
@@ -232,32 +245,32 @@ static bool check_fill(enum entry entry, const struct extent *to, size_t alignme
     device_side(entry, to, "destination");
   }
   validate_unlock();
-  return stream;
+  return told == before;
 }
 
 static hip_error_t check_hipMemsetAsync(void *dst, int value, size_t bytes, hip_stream_t stream) {
   struct extent to = {dst, bytes, bytes, 1};
-  if (!check_fill(ENTRY_hipMemsetAsync, &to, 1, stream)) return hip_ErrorInvalidHandle;
+  if (!check_fill(ENTRY_hipMemsetAsync, &to, 1, stream)) return hip_ErrorInvalidValue;
   return enqueued(faults_table.hipMemsetAsync(dst, value, bytes, stream), stream, dst, NULL);
 }
 
 static hip_error_t check_hipMemset2DAsync(void *dst, size_t pitch, int value, size_t width, size_t height,
                                           hip_stream_t stream) {
   struct extent to = {dst, pitch, width, height};
-  if (!check_fill(ENTRY_hipMemset2DAsync, &to, 1, stream)) return hip_ErrorInvalidHandle;
+  if (!check_fill(ENTRY_hipMemset2DAsync, &to, 1, stream)) return hip_ErrorInvalidValue;
   return enqueued(faults_table.hipMemset2DAsync(dst, pitch, value, width, height, stream), stream, dst, NULL);
 }
 
 static hip_error_t check_hipMemsetD16Async(hip_deviceptr_t dst, unsigned short value, size_t count,
                                            hip_stream_t stream) {
   struct extent to = {dst, 2 * count, 2 * count, 1};
-  if (!check_fill(ENTRY_hipMemsetD16Async, &to, 2, stream)) return hip_ErrorInvalidHandle;
+  if (!check_fill(ENTRY_hipMemsetD16Async, &to, 2, stream)) return hip_ErrorInvalidValue;
   return enqueued(faults_table.hipMemsetD16Async(dst, value, count, stream), stream, dst, NULL);
 }
 
 static hip_error_t check_hipMemsetD32Async(hip_deviceptr_t dst, int value, size_t count, hip_stream_t stream) {
   struct extent to = {dst, 4 * count, 4 * count, 1};
-  if (!check_fill(ENTRY_hipMemsetD32Async, &to, 4, stream)) return hip_ErrorInvalidHandle;
+  if (!check_fill(ENTRY_hipMemsetD32Async, &to, 4, stream)) return hip_ErrorInvalidValue;
   return enqueued(faults_table.hipMemsetD32Async(dst, value, count, stream), stream, dst, NULL);
 }
 
@@ -559,6 +572,13 @@ static hip_error_t check_hipModuleGetGlobal(hip_deviceptr_t *ptr, size_t *bytes,
   return of ? noted(faults_table.hipModuleGetGlobal(ptr, bytes, module, name)) : hip_ErrorInvalidHandle;
 }
 
+static hip_error_t check_hipFuncSetAttribute(const void *function, hip_func_setting_t attribute, int value) {
+  validate_lock();
+  const struct object *of = live(ENTRY_hipFuncSetAttribute, OBJECT_function, function);
+  validate_unlock();
+  return of ? noted(faults_table.hipFuncSetAttribute(function, attribute, value)) : hip_ErrorInvalidHandle;
+}
+
 struct geometry {
   unsigned int grid[3], block[3];
 };
@@ -770,6 +790,7 @@ static hip_error_t check_hipGraphExecUpdate(hip_graph_exec_t exec, hip_graph_t g
 #define validate_hipModuleUnload check_hipModuleUnload
 #define validate_hipModuleGetFunction check_hipModuleGetFunction
 #define validate_hipModuleGetGlobal check_hipModuleGetGlobal
+#define validate_hipFuncSetAttribute check_hipFuncSetAttribute
 #define validate_hipModuleLaunchKernel check_hipModuleLaunchKernel
 #define validate_hipxLaunchTimed check_hipxLaunchTimed
 #define validate_hipStreamBeginCapture check_hipStreamBeginCapture
