@@ -87,6 +87,7 @@ local result = tune {
   end,
   block = { "BX", "BY" },
   args = { a, b, c, N },
+  problem = { N = N },
   expect = { c = reference() },
   tolerance = 1e-4,
   metrics = {

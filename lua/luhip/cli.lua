@@ -15,6 +15,7 @@ usage: luhip                           read chunks and print their values; `luhi
        luhip devices                   what is here, and why what is here cannot be used
        luhip doctor                    what is missing and how to get it, and which settings hold
        luhip compile --arch gfx90a file.hip     code objects, with no device (luhip compile --help)
+       luhip tune script.lua           tuning under watch, kept and resumed (luhip tune --help)
        luhip --version | --help
 
 LUHIP_DEVICE=cpu|rocm:0|cuda:1 chooses the device that luhip.open() opens.
@@ -22,7 +23,7 @@ LUHIP_SIZE=N sets the size of the examples' problems.
 ]]
 
 -- Commands that a later version has; a script of the name still runs as ./name.
-local LATER = { tune = true, bench = true }
+local LATER = { bench = true }
 
 local function complain(format, ...)
   io.stderr:write("luhip: ", format:format(...), "\n")
@@ -42,6 +43,7 @@ local function error_text(e)
 end
 
 local own_source = debug.getinfo(1, "S").short_src
+local own_path = debug.getinfo(1, "S").source:sub(2)
 
 -- The traceback down to the script's main chunk, without the frames of this file below it.
 local function traceback(e)
@@ -196,6 +198,8 @@ function cli.run(words)
     return require("luhip.compile_command").run(table.move(words, 2, #words, 1, {}))
   elseif first == "doctor" then
     return require("luhip.doctor").run(table.move(words, 2, #words, 1, {}))
+  elseif first == "tune" then
+    return require("luhip.tune.command").run(table.move(words, 2, #words, 1, {}), own_path)
   elseif COMMANDS[first] then
     if #words > 1 then
       complain("'%s' takes no arguments", first)

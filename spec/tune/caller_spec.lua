@@ -54,7 +54,7 @@ support.each_device(function(id)
 
   it("an error of an argument's function ends the run, and buffers hold their first content", function()
     local given, y = options {}
-    given.args[3] = function(p)
+    given.args[2] = function(p)
       return p.none.at_all
     end
     local ok, e = pcall(tune, given)

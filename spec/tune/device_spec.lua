@@ -230,7 +230,7 @@ describe("luhip.tune", function()
   end)
 
   it("refuses what a later version has", function()
-    for _, name in ipairs { "simulate", "load_cache", "best" } do
+    for _, name in ipairs { "simulate", "load_cache" } do
       support.assert_error_kind("argument", tune[name], name, "not available in this version")
     end
   end)

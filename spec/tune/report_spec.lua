@@ -175,7 +175,7 @@ describe("a result", function()
 
   it("refuses what a later version writes", function()
     local r = result.new(run())
-    for _, name in ipairs { "save_t4", "plot", "report" } do
+    for _, name in ipairs { "plot", "report" } do
       support.assert_error_kind("argument", function()
         r[name](r, "x")
       end, name, "not available in this version")

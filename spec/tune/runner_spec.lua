@@ -29,7 +29,10 @@ local function tune(script, given, progress)
     expect = { y = { 2, 4, 6 } },
   }
   for key, value in pairs(given or {}) do
-    all[key] = value ~= "none" and value or nil
+    if value == "none" then
+      value = nil
+    end
+    all[key] = value
   end
   local r = result.new(runner.run(options.read(all), fake.host(device, progress)))
   return r, device, x, y
@@ -109,6 +112,7 @@ describe("a tuning run", function()
   it("calls functions among the arguments with the configuration", function()
     local given = {}
     tune({
+      params = { PARAMS[1], PARAMS[2], { name = "n", kind = "value" } },
       run = function(_, x, y, n)
         given[n] = true
         double(nil, x, y)
@@ -464,6 +468,161 @@ describe("a tuning run", function()
     support.assert_error_kind("fault", function()
       tune({}, { args = claimed() })
     end, "earlier")
+  end)
+end)
+
+describe("Kernel Tuner's conventions", function()
+  local function geometry(given)
+    local defines = {}
+    local r, device = tune({
+      compile = function(text)
+        defines[#defines + 1] = text
+      end,
+      run = function(_, x, y)
+        double(nil, x, y)
+      end,
+    }, given)
+    return r, device.config, defines
+  end
+
+  it("make block and grid of parameters and the problem's size", function()
+    local _, config, defines = geometry {
+      params = { block_size_x = { 32 }, block_size_y = { 4 }, tile = { 2 } },
+      grid = "none",
+      block = "none",
+      problem_size = { 100, 30 },
+      grid_div_x = { "block_size_x", "tile" },
+    }
+    assert.same({ 32, 4, 1 }, config.block)
+    assert.same({ 2, 8, 1 }, config.grid)
+    assert.equal("2", defines[1].grid_size_x)
+    assert.equal("32", defines[1].block_size_x)
+    assert.equal("1", defines[1].block_size_z)
+    assert.equal("1", defines[1].kernel_tuner)
+  end)
+
+  it("take numbers, expressions, functions and empty lists", function()
+    local function grid(more)
+      local given = { params = { block_size_x = { 8 } }, grid = "none", block = "none" }
+      for key, value in pairs(more) do
+        given[key] = value
+      end
+      local _, config = geometry(given)
+      return config.grid
+    end
+    assert.same({ 13, 1, 1 }, grid { problem_size = 100 })
+    assert.same({ 100, 1, 1 }, grid { problem_size = 100, grid_div_x = {} })
+    assert.same({ 34, 7, 1 }, grid { problem_size = { 100, "block_size_x - 1" }, grid_div_x = 3 })
+    assert.same(
+      { 5, 1, 1 },
+      grid {
+        problem_size = function(p)
+          return p.block_size_x * 10
+        end,
+        grid_div_x = function(p)
+          return p.block_size_x * 2
+        end,
+      }
+    )
+  end)
+
+  it("are refused where they say nothing or too much", function()
+    for _, case in ipairs {
+      { { grid = "none" }, "'grid' is missing" },
+      { { problem_size = 5 }, "not beside it" },
+      { { block = "none" }, "'block' is missing" },
+      { { grid = "none", problem_size = {} }, "one to three" },
+      { { grid = "none", problem_size = 5, grid_div_x = "Q" }, "'Q' is no parameter" },
+    } do
+      support.assert_error_kind("argument", function()
+        tune({}, case[1])
+      end, case[2])
+    end
+  end)
+end)
+
+describe("device limits", function()
+  it("are constraints that have a name", function()
+    local r = tune({}, { params = { A = { 256, 512, 2048 }, B = { 1, 4 } }, block = { "A", "B" } })
+    assert.equal(3, #r.rows)
+    local removed = {}
+    for _, removal in ipairs(r.space:removals()) do
+      removed[#removed + 1] = removal.text .. " " .. removal.removed
+    end
+    local text = table.concat(removed, "\n")
+    assert.truthy(
+      text:find("device limit: the block's number of threads, (A) * (B), is at most 1024 on fake:0", 1, true),
+      text
+    )
+    support.assert_error_kind("argument", function()
+      tune({}, { params = { A = { 2048 } }, block = "A" })
+    end, "no valid configuration", "device limit", "at most 1024")
+  end)
+end)
+
+describe("a run with a store", function()
+  support.scope()
+
+  it("measures nothing twice, keeps failures, and reuses rows when values are added", function()
+    local path = support.temporary_directory() .. "/x.tune"
+    local measured = {}
+    local function run(more)
+      local given = { store = path, problem = { N = 1 } }
+      for key, value in pairs(more or {}) do
+        given[key] = value
+      end
+      measured = {}
+      return tune({
+        compile = function(defines)
+          measured[#measured + 1] = defines.A
+          if defines.A == "2" then
+            error(fake.error("compile", "no"), 0)
+          end
+        end,
+      }, given)
+    end
+    local first = run()
+    assert.same({ "1", "2", "3", "4" }, measured)
+    local second = run()
+    assert.same({}, measured)
+    assert.same(statuses(first), statuses(second))
+    assert.same(first.best.params, second.best.params)
+    assert.equal("compile", second.rows[2].error.kind)
+    assert.is_true(second.rows[1].reused)
+    run { params = { A = { 0, 1, 2, 3, 4 } } }
+    assert.same({ "0" }, measured)
+    for _, more in ipairs {
+      { source = "other text" },
+      { problem = { N = 2 } },
+      { compile = { flags = { "-g" } } },
+      { resume = false },
+    } do
+      run(more)
+      assert.equal(4, #measured)
+    end
+  end)
+
+  it("computes metrics again", function()
+    local path = support.temporary_directory() .. "/x.tune"
+    local function run(factor)
+      return tune({}, {
+        store = path,
+        metrics = {
+          speed = function(row)
+            return factor / row.ms
+          end,
+        },
+      })
+    end
+    assert.equal(run(1).rows[1].speed * 3, run(3).rows[1].speed)
+  end)
+end)
+
+describe("a wrong number of arguments", function()
+  it("ends the run with one error", function()
+    support.assert_error_kind("argument", function()
+      tune({}, { args = { fake.buffer { 1 } }, expect = "none" })
+    end, "'double' has 2 parameters; 'args' has 1")
   end)
 end)
 

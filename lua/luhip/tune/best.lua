@@ -144,7 +144,7 @@ local function candidates_of(stored, name, device, problem, options)
   return list
 end
 
--- ---- constraints -----------------------------------------------------------------------------------------------------
+-- ---- constraints --------------------------------------------------------------------------------------------------
 
 local function holds(w, params)
   if type(w) == "table" then
@@ -177,7 +177,7 @@ local function satisfies(params, options)
   return true
 end
 
--- ---- the object --------------------------------------------------------------------------------------------------------
+-- ---- the object ---------------------------------------------------------------------------------------------------
 
 local Best = { __name = "luhip.tune.best" }
 Best.__index = Best
@@ -252,7 +252,7 @@ function Best:next()
   return self
 end
 
--- ---- finding ------------------------------------------------------------------------------------------------------------
+-- ---- finding ------------------------------------------------------------------------------------------------------
 
 local OPTIONS = { store = "string", space = "table", default = "table", try = "function", top = "number" }
 

@@ -182,7 +182,7 @@ function export.csv(records)
   return table.concat(lines, "\r\n") .. "\r\n"
 end
 
--- ---- Kernel Tuner ----------------------------------------------------------------------------------------------------
+-- ---- Kernel Tuner -------------------------------------------------------------------------------------------------
 
 local CLASSES = { compile = "CompilationFailedConfig", limits = "InvalidConfig", constraint = "InvalidConfig" }
 

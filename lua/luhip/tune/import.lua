@@ -159,9 +159,14 @@ local function unit_of(text)
   return 1
 end
 
+-- In ms. A unit below is divided, which is exact where multiplying by a decimal fraction is not.
+local function in_ms(value, unit)
+  return unit < 1 and value / math.floor(1 / unit + 0.5) or value * unit
+end
+
 local function scale(list, unit)
   for i = 1, unit ~= 1 and list and #list or 0 do
-    list[i] = list[i] * unit
+    list[i] = in_ms(list[i], unit)
   end
   return list
 end
@@ -172,7 +177,8 @@ local function t4_measurements(record, entry, unit)
   for _, measurement in ipairs(entry.measurements or {}) do
     local value, name = measurement.value, measurement.name
     if name == "time" or (name == objective and time == nil) then
-      time = type(value) == "number" and value * (measurement.unit ~= "" and unit_of(measurement.unit) or unit) or value
+      local own = measurement.unit ~= "" and measurement.unit ~= nil and unit_of(measurement.unit) or unit
+      time = type(value) == "number" and in_ms(value, own) or value
     elseif type(value) == "number" and type(name) == "string" then
       record.metrics = record.metrics or {}
       record.metrics[name] = value
@@ -198,7 +204,7 @@ local function t4_record(entry, common, unit)
   local time = t4_measurements(record, entry, unit)
   record.samples = scale(times_of(times.runtimes), unit)
   local compiled = times.compilation_time or times.compilation
-  record.compile_ms = is_time(compiled) and compiled * unit or nil
+  record.compile_ms = is_time(compiled) and in_ms(compiled, unit) or nil
   record.status = STATUS[entry.invalidity] or "launch"
   if record.status == "ok" then
     judge(record, is_time(time) and time or record.samples and mean(record.samples) or time)

@@ -35,6 +35,17 @@
 -- * `measure`: overrides of luhip.tune.measure's defaults.
 -- * `compile`: `defines`, `include_dirs`, `headers`, `flags`, `name`, `cache` and `timeout` of dev:compile, the same
 --   for every candidate.
+-- * `problem`: { N = 4096 }: what tells one size from another in the store; by default `problem_size`, or the
+-- arguments.
+-- * `store`: a file in which every row is kept as soon as it is known, or true for the user's own (luhip.tune.store).
+--   What is finished there for the same source, options, device, driver, compiler and problem is not measured again,
+--   unless `resume = false`. `default`: a configuration for where nothing is known, kept for `tune.best`.
+-- * In place of `block`: parameters named block_size_x, block_size_y, block_size_z. In place of `grid`: `problem_size`
+--   (a number, expression, list of up to three of these, or function), over the product of `grid_div_x`, `grid_div_y`,
+--   `grid_div_z` (numbers, expressions, functions, lists of these; by default block_size_x, ... where there is one),
+--   rounded up, as Kernel Tuner has them; grid_size_x, ..., block_size_x, ... and kernel_tuner become defines too.
+-- * What the device allows in threads, block and shared memory is a constraint like those of `where`, as far as `block`
+--   and `shared` are numbers and expressions.
 -- * `strategy`: "auto" or "exhaustive", which are the same in this version.
 -- * `progress`: false for none, a function(row, done, total), or nil: a live line when stderr is a terminal.
 -- * `name`: for the report.
@@ -46,10 +57,13 @@
 -- Dependencies: luhip.core and the modules beside this one.
 -- @module luhip.tune
 
+local best = require "luhip.tune.best"
 local core = require "luhip.core"
 local errors = require "luhip.errors"
+local import = require "luhip.tune.import"
 local log = require "luhip.tune.log"
 local options = require "luhip.tune.options"
+local overrides = require "luhip.tune.overrides"
 local report = require "luhip.tune.report"
 local result = require "luhip.tune.result"
 local runner = require "luhip.tune.runner"
@@ -143,6 +157,29 @@ local function sampler(device)
   end
 end
 
+-- What the command line asked for besides.
+local function finish(made)
+  local told = overrides.get()
+  if not told then
+    return made
+  elseif made.stopped == "poisoned" then
+    errors.raise(
+      "poisoned",
+      "the device did not survive a configuration; the process that watches goes on in a new one"
+    )
+  end
+  if told.report then
+    made:report(told.report)
+  end
+  if told.t4 then
+    made:save_t4(told.t4)
+  end
+  if told.csv then
+    made:save_csv(told.csv)
+  end
+  return made
+end
+
 --- Runs a tuning: `tune { ... }`.
 -- @tparam table given the options above
 -- @treturn Result see luhip.tune.result
@@ -163,10 +200,28 @@ function tune.run(given)
   end
   local found = result.new(run)
   log.finish(plan, found)
-  return found
+  return finish(found)
 end
 
-local LATER = { "simulate", "load_cache", "best" }
+--- Finds the stored winner: `tune.best("matmul", dev, { N = 4096 })`, see luhip.tune.best.
+-- @function tune.best
+-- @tparam string name
+-- @tparam device device
+-- @tparam[opt] table problem
+-- @tparam[opt] table options
+-- @treturn Best
+-- @raise kind "not_found"
+tune.best = best.find
+
+--- Reads a Kernel Tuner cache or T4 results as records: see luhip.tune.import.
+-- @function tune.import
+-- @tparam string path
+-- @tparam[opt] table given
+-- @treturn table
+-- @raise kinds "file" and "argument"
+tune.import = import.read
+
+local LATER = { "simulate", "load_cache" }
 for _, name in ipairs(LATER) do
   tune[name] = function()
     errors.raise("argument", "tune.%s is not available in this version", name)

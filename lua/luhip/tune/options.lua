@@ -1,12 +1,14 @@
 --- Reading what `tune { ... }` is given: every key is known, every value is of the right kind, or an error says so
 -- before anything is compiled. The result, a plan, is what the runner works from.
--- Dependencies: luhip.errors, luhip.nearest, luhip.tune.{geometry,measure,space,store,verify}.
+-- Dependencies: luhip.errors, luhip.nearest, luhip.tune.{geometry,measure,overrides,space,store,
+-- verify}.
 -- @module luhip.tune.options
 
 local errors = require "luhip.errors"
 local geometry = require "luhip.tune.geometry"
 local measure = require "luhip.tune.measure"
 local nearest = require "luhip.nearest"
+local overrides = require "luhip.tune.overrides"
 local space = require "luhip.tune.space"
 local store = require "luhip.tune.store"
 local verify = require "luhip.tune.verify"
@@ -351,6 +353,20 @@ local function problem_of_size(size)
   return next(problem) and problem or nil
 end
 
+-- What the command line says stands above the script.
+local function obey(plan)
+  local told = overrides.get()
+  if not told then
+    return
+  end
+  for key, value in pairs(told.budget or {}) do
+    plan.budget[key] = value
+  end
+  plan.store = told.store or plan.store or told.default_store
+  plan.resume = told.resume
+  plan.since = not told.resume and told.since and told.since[plan.store] or nil
+end
+
 function read_store(given, plan)
   if given.problem then
     check_values("problem", given.problem)
@@ -368,6 +384,7 @@ function read_store(given, plan)
   else
     plan.store = given.store or nil
   end
+  obey(plan)
 end
 
 --- Reads the options of a tuning run.

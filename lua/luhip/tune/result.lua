@@ -4,6 +4,7 @@
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
+local export = require "luhip.tune.export"
 local report = require "luhip.tune.report"
 
 local result = {}
@@ -168,7 +169,55 @@ function Result:save_json(path)
   self:json(path)
 end
 
-local LATER = { "save_t4", "plot", "report" }
+-- Rows as records of a store, for export.
+local function records_of(self)
+  local records = {}
+  for i, row in ipairs(self.rows) do
+    local record =
+      { name = self.name, device = self.device.name, problem = self.problem or {}, objective = self.objective }
+    for _, key in ipairs(ROW_KEYS) do
+      record[key] = row[key]
+    end
+    for _, name in ipairs(self.metrics) do
+      record.metrics = record.metrics or {}
+      record.metrics[name] = row[name]
+    end
+    record.time = row.time or os.time()
+    record.error = row.error ~= nil and { message = errors.message(row.error) } or nil
+    records[i] = record
+  end
+  return records
+end
+
+local function save(what, path, text)
+  if type(path) ~= "string" then
+    errors.raise("type", "%s: a path expected, not a %s", what, type(path))
+  end
+  local written, why = core.write_file(path, text)
+  if not written then
+    errors.raise("file", "cannot write %s", why)
+  end
+end
+
+--- Writes the rows as T4 results, version 1.0.0.
+-- @tparam string path
+-- @tparam[opt] string metadata where the T4 metadata goes
+-- @raise kind "file"
+function Result:save_t4(path, metadata)
+  save("save_t4", path, export.t4(records_of(self)))
+  if metadata ~= nil then
+    save("save_t4", metadata, export.t4_metadata(records_of(self)))
+  end
+end
+
+--- Writes the rows as CSV: see luhip.tune.export.
+-- @tparam string path
+-- @raise kind "file"
+function Result:save_csv(path)
+  save("save_csv", path, export.csv(records_of(self)))
+end
+
+local LATER = { "plot", "report" }
 for _, name in ipairs(LATER) do
   Result[name] = function()
     errors.raise("argument", "result:%s is not available in this version", name)
@@ -203,6 +252,8 @@ function result.new(run)
     stopped = run.stopped,
     verified = plan.expect ~= nil,
     warnings = run.warnings,
+    problem = plan.problem,
+    reused = run.reused,
   }, Result)
 end
 

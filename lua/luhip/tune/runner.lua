@@ -3,14 +3,17 @@
 -- What goes wrong with a candidate is data: its row says how far it came (`status`) and why (`error`), and the sweep
 -- goes on. Only what no candidate can get right (an expectation that names no parameter, a kernel that is not in the
 -- source) and what the user's own functions of the configuration raise end the run with an error.
--- Dependencies: luhip.errors, luhip.tune.{arguments,callback,geometry,measure,session}.
+-- Dependencies: luhip.errors, luhip.tune.{arguments,callback,geometry,measure,overrides,
+-- session}.
 -- @module luhip.tune.runner
 
 local arguments = require "luhip.tune.arguments"
 local callback = require "luhip.tune.callback"
+local core = require "luhip.core"
 local errors = require "luhip.errors"
 local geometry = require "luhip.tune.geometry"
 local measure = require "luhip.tune.measure"
+local overrides = require "luhip.tune.overrides"
 local session = require "luhip.tune.session"
 
 local runner = {}
@@ -183,6 +186,17 @@ function Runner:limit()
   return nil
 end
 
+-- A wrong number of arguments is one for all candidates, where all have the same source and nothing in it can make a
+-- difference.
+local function check_arguments(self, kernel)
+  local plan = self.plan
+  local fixed = type(plan.source) == "string" and type(plan.kernel) ~= "function" and not plan.source:find "#%s*if"
+  if fixed and not self.arguments.outputs and #kernel.params ~= plan.args.n then
+    local format = "tune: kernel '%s' has %d parameters; 'args' has %d"
+    errors.raise("argument", format, plan.kernel or plan.name, #kernel.params, plan.args.n)
+  end
+end
+
 local function attempt(self, config, row)
   local plan, args = self.plan, self.arguments
   self.stage = "geometry"
@@ -193,6 +207,7 @@ local function attempt(self, config, row)
   self.stage = "geometry"
   check_kernel(plan.device, kernel, shape)
   self.stage = "resolve"
+  check_arguments(self, kernel)
   args:resolve(kernel.params)
   self.stage = "launch"
   args:restore()
@@ -278,7 +293,9 @@ function Runner:evaluate(config)
     return reuse(self, known)
   end
   kept:start(config)
+  overrides.begin()
   local ok, row, stop = pcall(evaluate_anew, self, config)
+  overrides.done()
   if ok and row then
     kept:keep(row)
     return row, stop
@@ -374,6 +391,9 @@ function runner.run(plan, host)
   self.arguments = arguments.new(plan)
   self.sample = host.sampler(plan.device)
   self.session = plan.store and session.open(plan) or nil
+  if self.session then
+    overrides.tell { kind = "open", store = plan.store, records = #self.session.store.records, pid = core.pid() }
+  end
   local ok, stopped = pcall(sweep, self)
   self.arguments:leave()
   if self.session then
@@ -391,6 +411,7 @@ function runner.run(plan, host)
     self.warnings[#self.warnings + 1] = warning
   end
   check_constant(self)
+  overrides.tell { kind = "run", name = plan.name, stopped = self.stopped, best = self.best and self.best.params }
   return self
 end
 

@@ -212,7 +212,7 @@ end
 
 local function mark(self, kind, config)
   local fields = fields_of(self, config)
-  self.store:append { kind = kind, name = fields.name, key = fields.key, params = config }
+  self.store:append { kind = kind, name = fields.name, key = fields.key, params = config, pid = core.pid() }
 end
 
 --- Says that a configuration is about to be tried.

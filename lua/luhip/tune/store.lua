@@ -231,6 +231,18 @@ function store.score(record)
   return type(value) == "number" and value == value and value or nil
 end
 
+local function place_of(row)
+  return core.json_text { row.name or "", row.device or "", row.problem or "" }
+end
+
+--- Whether a row has the name, device and problem of another row, or of a group.
+-- @tparam table row
+-- @tparam table other
+-- @treturn boolean
+function store.same_place(row, other)
+  return place_of(row) == place_of(other)
+end
+
 --- Groups rows by device and problem: each group's rows that worked, best first.
 -- @tparam {table,...} rows
 -- @tparam[opt] string name only rows of this name
@@ -239,7 +251,7 @@ function store.groups(rows, name)
   local groups, by = {}, {}
   for i, row in ipairs(rows) do
     if not name or row.name == name then
-      local id = core.json_text { row.name or "", row.device or "", row.problem or "" }
+      local id = place_of(row)
       local group = by[id]
       if not group then
         group = {
@@ -275,7 +287,8 @@ end
 
 -- ---- where stores are ---------------------------------------------------------------------------------------------
 
---- The user's own store of a name: in the folder of the setting tune.folder, or $XDG_DATA_HOME/luhip/tune, or ~/.local/share/luhip/tune.
+--- The user's own store of a name: in the folder of the setting tune.folder, or $XDG_DATA_HOME/luhip/tune, or
+-- ~/.local/share/luhip/tune.
 -- @tparam string name
 -- @treturn string path
 function store.own_path(name)

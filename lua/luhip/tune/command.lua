@@ -1,0 +1,323 @@
+--- `luhip tune`: runs a tuning script under watch; inspects, merges, converts and prunes stores.
+-- Dependencies: luhip.core, luhip.errors, luhip.tune.{export,import,report,store,supervisor}.
+-- @module luhip.tune.command
+
+local core = require "luhip.core"
+local errors = require "luhip.errors"
+local export = require "luhip.tune.export"
+local import = require "luhip.tune.import"
+local report = require "luhip.tune.report"
+local store = require "luhip.tune.store"
+local supervisor = require "luhip.tune.supervisor"
+
+local command = {}
+
+local USAGE = [[
+usage: luhip tune [options] script.lua [arguments]   run a script; its tuning runs obey the options
+         --budget N        stop after N seconds (60, 60s) or N configurations (200c); may be given twice
+         --store FILE      where rows are kept: instead of the script's, or SCRIPT.tune where it has none
+         --resume          what the store knows is not measured again
+         --hang N          a configuration that takes longer than N seconds ends its process (default 300)
+         --report FILE     a page of the result, in HTML          --t4 FILE, --csv FILE   the rows
+       luhip tune inspect STORE...                   what is in there
+       luhip tune merge OUT STORE...                 adds what OUT has not
+       luhip tune convert [options] IN OUT           IN: a store, a Kernel Tuner cache or T4 (.json, .json.gz)
+         OUT: a store (.tune), T4 (.json), .csv      --format t4|kernel_tuner   --name, --device TEXT   for imports
+       luhip tune prune STORE [--keep N] [--failures]  keeps the best N (default 10) of each device and problem
+]]
+
+local function complain(format, ...)
+  io.stderr:write("luhip tune: ", format:format(...), "\n")
+  return 2
+end
+
+-- ---- options ------------------------------------------------------------------------------------------------------
+
+-- Reads leading or all options out of words: { name = true (takes a value) or false }. Gives options, the other words,
+-- or nil and what is wrong. `leading`: what follows the first other word is not looked at.
+local function read_options(words, known, leading)
+  local options, rest, i = {}, {}, 1
+  while i <= #words do
+    local word = words[i]
+    local name, value = word:match "^%-%-([%w_]+)=(.*)$"
+    name = name or word:match "^%-%-([%w_]+)$"
+    if not name or (leading and #rest > 0 and known[name] == nil) then
+      rest[#rest + 1] = word
+    elseif known[name] == nil then
+      return nil, ("unknown option '%s'; see luhip tune --help"):format(word)
+    elseif known[name] and not value then
+      i = i + 1
+      value = words[i]
+      if not value then
+        return nil, ("%s needs a value"):format(word)
+      end
+    end
+    if name and known[name] ~= nil then
+      options[name] = options[name] or {}
+      table.insert(options[name], value or true)
+    end
+    i = i + 1
+  end
+  return options, rest
+end
+
+local function last(options, name)
+  return options[name] and options[name][#options[name]]
+end
+
+local function read_budget(texts)
+  local budget = {}
+  for _, text in ipairs(texts or {}) do
+    local number, unit = text:match "^(%d+%.?%d*)%s*(%a*)$"
+    number = tonumber(number)
+    if not number or number <= 0 then
+      return nil, ("--budget: '%s' is neither seconds (60) nor configurations (200c)"):format(text)
+    elseif unit == "" or unit == "s" then
+      budget.seconds = number
+    elseif (unit == "c" or unit == "configs") and math.tointeger(number) then
+      budget.configs = math.tointeger(number)
+    else
+      return nil, ("--budget: '%s' is neither seconds (60) nor configurations (200c)"):format(text)
+    end
+  end
+  return budget
+end
+
+-- ---- running ------------------------------------------------------------------------------------------------------
+
+local RUN = { budget = true, store = true, resume = false, hang = true, report = true, t4 = true, csv = true }
+local HANG = 300
+
+local function absolute(path)
+  return path and path:sub(1, 1) ~= "/" and core.working_folder and core.working_folder() .. "/" .. path or path
+end
+
+local function run_script(words, cli)
+  local options, rest = read_options(words, RUN, true)
+  if not options then
+    return complain("%s", rest)
+  elseif #rest == 0 then
+    return complain "a script is missing; see luhip tune --help"
+  end
+  local script = rest[1]
+  local file, why = io.open(script, "r")
+  if not file then
+    return complain("cannot open %s", why)
+  end
+  file:close()
+  local budget, wrong = read_budget(options.budget)
+  if not budget then
+    return complain("%s", wrong)
+  end
+  local hang = options.hang and math.tointeger(tonumber(last(options, "hang"))) or not options.hang and HANG
+  if not hang or hang < 1 then
+    return complain("--hang: '%s' is no number of seconds", last(options, "hang"))
+  end
+  return supervisor.run({ cli, table.unpack(rest) }, {
+    budget = next(budget) and budget or nil,
+    store = absolute(last(options, "store")),
+    default_store = absolute(script:match "([^/]+)$":gsub("%.lua$", "") .. ".tune"),
+    resume = last(options, "resume") or false,
+    hang = hang,
+    report = absolute(last(options, "report")),
+    t4 = absolute(last(options, "t4")),
+    csv = absolute(last(options, "csv")),
+  })
+end
+
+-- ---- stores -------------------------------------------------------------------------------------------------------
+
+local function open_to_read(path)
+  local stored, why = store.read(path)
+  if not stored then
+    errors.raise("file", "cannot read %s", why)
+  end
+  return stored
+end
+
+local function is_store(path)
+  return not path:find "%.json$" and not path:find "%.json%.gz$"
+end
+
+local function problem_text(problem)
+  local names, parts = {}, {}
+  for name in pairs(problem) do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  for i, name in ipairs(names) do
+    parts[i] = ("%s=%s"):format(name, tostring(problem[name]))
+  end
+  return table.concat(parts, " ")
+end
+
+local function params_text(params)
+  return problem_text(params)
+end
+
+local function inspect(words)
+  if #words == 0 then
+    return complain "inspect: a store is missing"
+  end
+  for _, path in ipairs(words) do
+    local stored = open_to_read(path)
+    local lines = { { "name", "device", "problem", "ok", "failed", "best ms", "configuration" } }
+    for _, group in ipairs(store.groups(stored:rows())) do
+      local best = group.rows[1]
+      lines[#lines + 1] = {
+        tostring(group.name),
+        group.device,
+        problem_text(group.problem),
+        tostring(#group.rows),
+        tostring(group.failed),
+        best and report.number(best.ms) or "-",
+        best and params_text(best.params) or "-",
+      }
+    end
+    print(("%s: %d records, %d damaged lines"):format(path, #stored.records, stored.damaged))
+    for _, line in ipairs(report.columns(lines, { true, true, true, false, false, false, true })) do
+      print("  " .. line)
+    end
+  end
+  return 0
+end
+
+-- Appends the rows that the store has not, or has older.
+local function add_rows(target, rows)
+  local added = 0
+  for _, row in ipairs(rows) do
+    local known = target:find(row.key, row.params)
+    local newer = known and type(row.time) == "number" and type(known.time) == "number" and row.time > known.time
+    if not known or newer then
+      target:append(row)
+      added = added + 1
+    end
+  end
+  return added
+end
+
+local function merge(words)
+  if #words < 2 then
+    return complain "merge: OUT and at least one store expected"
+  end
+  local sources = {}
+  for i = 2, #words do
+    sources[i - 1] = open_to_read(words[i])
+  end
+  local target, added = store.open(words[1]), 0
+  for _, source in ipairs(sources) do
+    added = added + add_rows(target, source:rows())
+    for name, params in pairs(source.defaults) do
+      if not target.defaults[name] then
+        target:append { kind = "default", name = name, params = params }
+      end
+    end
+  end
+  target:close()
+  print(("%s: %d rows added"):format(words[1], added))
+  return 0
+end
+
+local function write_file(path, text)
+  local written, why = core.write_file(path, text)
+  if not written then
+    errors.raise("file", "cannot write %s", why)
+  end
+end
+
+local CONVERT = { format = true, name = true, device = true }
+
+local function convert(words)
+  local options, rest = read_options(words, CONVERT)
+  if not options or #rest ~= 2 then
+    return complain("convert: %s", options and "IN and OUT expected" or rest)
+  end
+  local from, to, format = rest[1], rest[2], last(options, "format") or "t4"
+  if format ~= "t4" and format ~= "kernel_tuner" then
+    return complain("convert: no format '%s'; there are t4 and kernel_tuner", format)
+  end
+  local rows
+  if is_store(from) then
+    rows = open_to_read(from):rows()
+  else
+    rows = import.read(from, { name = last(options, "name"), device = last(options, "device") }).rows
+  end
+  if to:find "%.csv$" then
+    write_file(to, export.csv(rows))
+  elseif to:find "%.json$" then
+    write_file(to, format == "t4" and export.t4(rows) or export.kernel_tuner(rows))
+  else
+    local target = store.open(to)
+    add_rows(target, rows)
+    target:close()
+  end
+  print(("%s: %d rows"):format(to, #rows))
+  return 0
+end
+
+local function prune(words)
+  local options, rest = read_options(words, { keep = true, failures = false })
+  if not options or #rest ~= 1 then
+    return complain("prune: %s", options and "one store expected" or rest)
+  end
+  local keep = math.tointeger(tonumber(last(options, "keep") or 10))
+  if not keep or keep < 1 then
+    return complain("prune: --keep: '%s' is no number of rows", last(options, "keep"))
+  end
+  local path = rest[1]
+  local stored, kept = open_to_read(path), {}
+  for _, group in ipairs(store.groups(stored:rows())) do
+    for i = 1, math.min(keep, #group.rows) do
+      kept[#kept + 1] = group.rows[i]
+    end
+  end
+  for _, row in ipairs(last(options, "failures") and stored:rows() or {}) do
+    if not store.score(row) then
+      kept[#kept + 1] = row
+    end
+  end
+  local fresh = path .. ".new"
+  os.remove(fresh)
+  local target = store.open(fresh)
+  for name, params in pairs(stored.defaults) do
+    target:append { kind = "default", name = name, params = params }
+  end
+  for _, row in ipairs(kept) do
+    target:append(row)
+  end
+  target:close()
+  local renamed, why = os.rename(fresh, path)
+  if not renamed then
+    errors.raise("file", "cannot replace %s", why)
+  end
+  print(("%s: %d of %d rows kept"):format(path, #kept, #stored:rows()))
+  return 0
+end
+
+local COMMANDS = { inspect = inspect, merge = merge, convert = convert, prune = prune }
+
+--- Runs the command.
+-- @tparam {string,...} words behind `luhip tune`
+-- @tparam string cli the path of cli.lua
+-- @treturn integer the exit code
+function command.run(words, cli)
+  local first = words[1]
+  if not first or first == "--help" or first == "-h" then
+    io.stdout:write(USAGE)
+    return first and 0 or 2
+  end
+  local run = COMMANDS[first]
+  if not run then
+    return run_script(words, cli)
+  end
+  local ok, code = pcall(run, table.move(words, 2, #words, 1, {}))
+  if ok then
+    return code
+  elseif errors.kind(code) then
+    io.stderr:write("luhip tune: ", errors.message(code), "\n")
+    return 1
+  end
+  error(code, 0)
+end
+
+return command

@@ -1,0 +1,223 @@
+local core = require "luhip.core"
+local store = require "luhip.tune.store"
+local support = require "spec.support"
+
+support.scope()
+
+-- A tuning script for a device of Lua. `behaviour` is Lua code run at each launch: `defines.A` is the configuration,
+-- `log` a function that writes a line into the file "log" beside the script.
+local SCRIPT = [[
+package.path = %q .. "/?.lua;" .. package.path
+local core = require "luhip.core"
+local fake = require "spec.tune.fake"
+require("luhip.timing").once = function(_, fn)
+  fn()
+  return 1.0
+end
+local tune = require "luhip.tune"
+local function log(text)
+  local file = assert(io.open(%q, "a"))
+  file:write(text, "\n")
+  file:close()
+end
+local x, y = fake.buffer { 1 }, fake.buffer { 0 }
+local device = fake.device {
+  params = { { name = "x", kind = "in" }, { name = "y", kind = "out" } },
+  compile = function(defines)
+    log(defines.A)
+  end,
+  run = function(defines, x, y)
+    %s
+    y.values[1] = 2 * x.values[1]
+  end,
+}
+local result = tune {
+  name = "k", device = device, source = "text", kernel = "k", params = { A = { 1, 2, 3, 4, 5, 6, 7, 8 } },
+  grid = 1, block = 1, args = { x, y }, expect = { y = { 2 } }, problem = { N = 1 },
+}
+print(result)
+print("done", #result.rows, result.counts.ok or 0)
+]]
+
+local function script(behaviour)
+  local folder = support.temporary_directory()
+  local path = folder .. "/work.lua"
+  support.write_file(path, SCRIPT:format(support.root, folder .. "/log", behaviour))
+  return path, folder
+end
+
+local function luhip(words, folder, options)
+  local command = { support.interpreter, support.root .. "/lua/luhip/cli.lua", "tune" }
+  table.move(words, 1, #words, 4, command)
+  options = options or {}
+  options.env, options.directory = support.environment(), folder
+  return support.run(command, options)
+end
+
+local function logged(folder)
+  local counts = {}
+  for line in io.lines(folder .. "/log") do
+    counts[line] = (counts[line] or 0) + 1
+  end
+  return counts
+end
+
+describe("luhip tune", function()
+  it("runs a script whose rows are kept, and does not measure them again when it resumes", function()
+    local path, folder = script ""
+    local first = luhip({ path }, folder)
+    assert.equal(0, first.code, first.stderr)
+    assert.truthy(first.stdout:find("done\t8\t8", 1, true))
+    assert.equal(8, #store.read(folder .. "/work.tune"):rows())
+    local again = luhip({ "--resume", path }, folder)
+    assert.truthy(again.stdout:find("done\t8\t8", 1, true))
+    for _, count in pairs(logged(folder)) do
+      assert.equal(1, count)
+    end
+    luhip({ path }, folder)
+    assert.equal(2, logged(folder)["1"], "without --resume everything is measured anew")
+  end)
+
+  it("loses and repeats nothing when it is killed in the middle and resumed", function()
+    local path, folder = script 'os.execute "sleep 0.05"'
+    local tuned = folder .. "/work.tune"
+    local pid_file = folder .. "/pid"
+    local launch = ("%s %s tune --resume %s >/dev/null 2>&1 & echo $! > %s"):format(
+      support.quote(support.interpreter),
+      support.quote(support.root .. "/lua/luhip/cli.lua"),
+      support.quote(path),
+      support.quote(pid_file)
+    )
+    support.run(launch, { env = support.environment(), directory = folder })
+    local pid, finished = support.read_file(pid_file):match "%d+", 0
+    while finished < 2 do
+      local stored = store.read(tuned)
+      finished = stored and #stored:rows() or 0
+      os.execute "sleep 0.02"
+    end
+    os.execute(("kill -9 %s 2>/dev/null"):format(pid))
+    -- the worker dies with it: nobody writes any more
+    repeat
+      local before = #support.read_file(tuned)
+      os.execute "sleep 0.3"
+    until #support.read_file(tuned) == before
+    local kept = #store.read(tuned):rows()
+    local result = luhip({ "--resume", path }, folder)
+    assert.truthy(result.stdout:find("done\t8\t8", 1, true), result.stderr)
+    local rows = {}
+    for _, record in ipairs(store.read(tuned).records) do
+      if record.kind == "row" then
+        rows[record.params.A] = (rows[record.params.A] or 0) + 1
+      end
+    end
+    assert.same({ 1, 1, 1, 1, 1, 1, 1, 1 }, rows)
+    local twice = 0
+    for _, count in pairs(logged(folder)) do
+      twice = twice + count - 1
+    end
+    assert.is_true(twice <= 1, "only what was in flight is tried again")
+    assert.is_true(kept >= 2)
+  end)
+
+  it("blames exactly the configuration that takes the process down, and goes on", function()
+    local path, folder = script [[
+      if defines.A == "3" then
+        os.execute("kill -ABRT " .. core.pid())
+      end]]
+    local result = luhip({ path }, folder)
+    assert.equal(0, result.code, result.stderr)
+    assert.truthy(result.stdout:find("done\t8\t7", 1, true), result.stdout)
+    assert.truthy(result.stderr:find("SIGABRT while it tried A=3", 1, true), result.stderr)
+    local failed = {}
+    for _, row in ipairs(store.read(folder .. "/work.tune"):rows()) do
+      if row.status ~= "ok" then
+        failed[#failed + 1] = row.params.A
+        assert.equal("fault", row.status)
+        assert.truthy(row.error.message:find("SIGABRT", 1, true))
+      end
+    end
+    assert.same({ 3 }, failed)
+    for a, count in pairs(logged(folder)) do
+      assert.equal(1, count, a)
+    end
+  end)
+
+  it("replaces a device that did not survive", function()
+    local path, folder = script [[
+      if defines.A == "3" or defines.A == "6" then
+        error(fake.error("poisoned", "the context is gone"), 0)
+      end]]
+    local result = luhip({ path }, folder)
+    assert.equal(0, result.code, result.stderr)
+    assert.truthy(result.stdout:find("done\t8\t6", 1, true), result.stdout)
+    for a, count in pairs(logged(folder)) do
+      assert.equal(1, count, a)
+    end
+  end)
+
+  it("ends a configuration that hangs", function()
+    local path, folder = script [[
+      if defines.A == "2" then
+        os.execute "sleep 60"
+      end]]
+    local result = luhip({ "--hang", "1", path }, folder)
+    assert.equal(0, result.code, result.stderr)
+    local row = store.read(folder .. "/work.tune"):rows()[2]
+    assert.equal("timeout", row.status)
+    assert.equal(2, row.params.A)
+  end)
+
+  it("ends with an error when nothing works", function()
+    local path, folder = script "y.values[1] = 0; do return end"
+    local result = luhip({ path }, folder)
+    assert.equal(1, result.code)
+    assert.truthy(result.stdout:find("8 verify", 1, true), result.stdout)
+    support.assert_error_kind("not_found", function()
+      require("luhip.tune").best("k", { name = "fake" }, { N = 1 }, { store = folder .. "/work.tune" })
+    end, "'k'")
+  end)
+
+  it("obeys its budget", function()
+    local path, folder = script ""
+    local result = luhip({ "--budget", "3c", path }, folder)
+    assert.truthy(result.stdout:find("done\t3\t3", 1, true), result.stdout)
+  end)
+
+  it("inspects, merges, converts and prunes stores", function()
+    local path, folder = script ""
+    luhip({ path }, folder)
+    local tuned = folder .. "/work.tune"
+    local shown = luhip({ "inspect", tuned }, folder)
+    assert.truthy(shown.stdout:find("k +fake.*N=1 +8 +0"), shown.stdout)
+    assert.equal(0, luhip({ "merge", folder .. "/all.tune", tuned, tuned }, folder).code)
+    assert.equal(8, #store.read(folder .. "/all.tune"):rows())
+    assert.equal(0, luhip({ "convert", tuned, "t4.json" }, folder).code)
+    assert.equal(8, #core.json(support.read_file(folder .. "/t4.json")).results)
+    assert.equal(0, luhip({ "convert", tuned, "rows.csv" }, folder).code)
+    assert.equal(0, luhip({ "convert", "--format", "kernel_tuner", tuned, "kt.json" }, folder).code)
+    assert.equal(0, luhip({ "convert", "--device", "other", "kt.json", "all.tune" }, folder).code)
+    assert.equal(16, #store.read(folder .. "/all.tune"):rows())
+    assert.equal(0, luhip({ "prune", "all.tune", "--keep", "2" }, folder).code)
+    assert.equal(4, #store.read(folder .. "/all.tune"):rows())
+  end)
+
+  it("names what is wrong with its arguments", function()
+    local folder = support.temporary_directory()
+    for text, words in pairs {
+      ["a script is missing"] = { "--resume" },
+      ["cannot open nowhere.lua"] = { "nowhere.lua" },
+      ["neither seconds"] = { "--budget", "x", "nowhere.lua" },
+      ["unknown option '--bugdet'"] = { "--bugdet", "5", "nowhere.lua" },
+      ["--store needs a value"] = { "--store" },
+      ["OUT and at least one store"] = { "merge", "x" },
+    } do
+      support.write_file(folder .. "/x", "")
+      local result = luhip(text:find "neither" and { "--budget", "x", "x" } or words, folder)
+      assert.equal(2, result.code, text)
+      assert.truthy(result.stderr:find(text, 1, true), result.stderr)
+    end
+    local result = luhip({ "inspect", "nowhere.tune" }, folder)
+    assert.equal(1, result.code)
+    assert.truthy(result.stderr:find("nowhere.tune", 1, true))
+  end)
+end)
