@@ -602,6 +602,17 @@ describe("a run with a store", function()
     end
   end)
 
+  it("begins with what was best elsewhere, where the budget will not reach everything", function()
+    local path = support.temporary_directory() .. "/x.tune"
+    local function ms(defines)
+      return defines.A == "3" and 1 or 2
+    end
+    tune({ ms = ms }, { store = path, problem = { N = 1 } })
+    local r = tune({ ms = ms }, { store = path, problem = { N = 2 }, budget = { configs = 1 } })
+    assert.same({ A = 3 }, r.rows[1].params)
+    assert.is_nil(r.rows[1].reused)
+  end)
+
   it("computes metrics again", function()
     local path = support.temporary_directory() .. "/x.tune"
     local function run(factor)

@@ -476,4 +476,48 @@ describe("a space", function()
     end
     assert.same({}, s:sample(0))
   end)
+
+  it("has an engine that refuses what is no code, no parameter and no digit", function()
+    local names, lists = { "A", "B" }, { { 1, 2 }, { 1, 2, 3 } }
+    local parsed = require("luhip.tune.expr").parse "A < B"
+    for _, case in ipairs {
+      { "argument", core.expression, {}, { n = 0 }, {} },
+      { "argument", core.expression, { "const", 1, 0 }, { 5, n = 1 }, {} },
+      { "argument", core.expression, { "param", 0, 0 }, { n = 0 }, {} },
+      { "argument", core.expression, { "add", 0, 0 }, { n = 0 }, {} },
+      { "argument", core.expression, { "nonsense", 0, 0 }, { n = 0 }, {} },
+      { "argument", core.space, names, { {}, { 1 } }, 10 },
+      { "range", core.space, names, lists, 0 },
+    } do
+      support.assert_error_kind(case[1], function()
+        case[2](table.unpack(case, 3))
+      end)
+    end
+    local engine = core.space(names, lists, 100)
+    support.assert_error_kind("range", function()
+      engine:expression(parsed.code, { 1, 3 })
+    end)
+    support.assert_error_kind("argument", function()
+      engine:expression(parsed.code, { 1 })
+    end)
+    support.assert_error_kind("argument", function()
+      engine:asked {}
+    end)
+    support.assert_error_kind("argument", function()
+      engine:config(1)
+    end, "not built")
+    engine:expression(parsed.code, { 1, 2 })
+    assert.equal("done", engine:build(100, {}))
+    support.assert_error_kind("argument", function()
+      engine:asked { 1 }
+    end, "built already")
+    support.assert_error_kind("range", function()
+      engine:config(99)
+    end)
+    assert.is_nil(engine:find { 1, 9 })
+    engine:free()
+    support.assert_error_kind("freed", function()
+      engine:find { 1, 1 }
+    end)
+  end)
 end)

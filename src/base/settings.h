@@ -61,8 +61,6 @@
   X(LOG_SINK, "log.sink", "LUHIP_LOG_SINK", SINK, 0, 0, "stderr", true, "stderr or a file",                            \
     "where log lines go: `stderr`, a file that they are added to, or in a script a function of topic, level and "      \
     "text")                                                                                                            \
-  X(TUNE_FOLDER, "tune.folder", "LUHIP_TUNE_DIR", PATH, 0, 0, "", true, "a folder",                                    \
-    "the user's own stores of tuning results; `luhip/tune` in `XDG_DATA_HOME` or `~/.local/share`")                    \
   X(SIZE, "size", "LUHIP_SIZE", COUNT, 1, INT64_MAX, "", false, "a whole number, 1 or more",                           \
     "problem size of the examples")
 

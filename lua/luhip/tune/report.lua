@@ -200,6 +200,15 @@ local function failure_lines(result, lines)
   end
 end
 
+-- Configurations that are no rows, since the device does not allow them.
+local function limit_lines(result, lines)
+  for _, removal in ipairs(result.space.removals and result.space:removals() or {}) do
+    if removal.text:find "^device limit" and removal.removed > 0 then
+      lines[#lines + 1] = ("%s left out: %s"):format(tostring(removal.removed), removal.text)
+    end
+  end
+end
+
 -- One whole log where nothing compiled: the table of reasons alone would not help.
 local function log_lines(result, lines)
   local row = first_with(result, "compile")
@@ -230,6 +239,9 @@ local function head_line(result)
     result.seconds,
     result.counts.ok or 0
   )
+  if (result.reused or 0) > 0 then
+    text = ("%s, %d of them from the store"):format(text, result.reused)
+  end
   return result.stopped and ("%s; stopped: %s"):format(text, STOPPED[result.stopped]) or text
 end
 
@@ -254,6 +266,7 @@ function report.text(result)
     lines[#lines + 1] = "No configuration works"
   end
   failure_lines(result, lines)
+  limit_lines(result, lines)
   if #list == 0 then
     log_lines(result, lines)
   end

@@ -18,6 +18,8 @@ local session = require "luhip.tune.session"
 
 local runner = {}
 
+local WARM = 2 -- of each other device and problem, to begin with
+
 local Runner = {}
 Runner.__index = Runner
 
@@ -339,8 +341,29 @@ local function spent(self)
   return nil
 end
 
+-- All configurations in order of the space; where a budget will not reach them all, first those that were best on
+-- other devices and for other problems.
+local function candidates(self)
+  local space = self.plan.space
+  local first = self.session and next(self.plan.budget) and self.session:warm(WARM) or {}
+  local tried, at, i = {}, 0, 0
+  for _, position in ipairs(first) do
+    tried[position] = true
+  end
+  return function()
+    at = at + 1
+    if at <= #first then
+      return space:nth(first[at])
+    end
+    repeat
+      i = i + 1
+    until not tried[i]
+    return i <= space.count and space:nth(i) or nil
+  end
+end
+
 local function sweep(self)
-  for _, config in self.plan.space:each() do
+  for config in candidates(self) do
     local stop = spent(self)
     if stop then
       return stop
