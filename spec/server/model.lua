@@ -1,6 +1,6 @@
 -- What must be in buffers after any operations: for each element its value and the failures it carries. An operation
--- that fails gives all that it writes a failure of its own; one that reads a failure passes it on and does nothing else.
--- Values of nil are not known: memory that was never written.
+-- that fails gives all that it writes a failure of its own; one that reads a failure passes it on and does nothing
+-- else. Values of nil are not known: memory that was never written.
 
 local model = {}
 model.__index = model

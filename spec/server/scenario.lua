@@ -5,8 +5,8 @@
 --   run:all()                            -- every step; raises when something is not as the model says
 --   run:close()
 --
--- Whether a call of the driver was failed inside a step is asked of testing.driver_struck. A step in which none was must
--- work. One in which one was may raise; then what it writes either carries a failure or is as it was before.
+-- Whether a call of the driver was failed inside a step is asked of testing.driver_struck. A step in which none was
+-- must work. One in which one was may raise; then what it writes either carries a failure or is as it was before.
 
 local luhip = require "luhip"
 local testing = require("luhip.core").testing
@@ -28,8 +28,8 @@ local function carries(buffer)
   return not clean, e
 end
 
---- Calls fn. Returns whether it worked, whether a driver call was failed inside, and its result or error. `excused`: what
---- it is about may be stale already.
+--- Calls fn. Returns whether it worked, whether a driver call was failed inside, and its result or error. `excused`:
+--- what it is about may be stale already.
 function scenario:step(what, fn, excused)
   local before, lost = testing.driver_struck(), self.lost()
   local ok, result = pcall(fn)

@@ -1,4 +1,4 @@
--- What holds the driver's calls against HIP's contract in every spec finds what it is there for, and makes no harmful call.
+-- What holds the driver's calls against HIP's contract in every spec finds what it is there for.
 
 local testing = require("luhip.core").testing
 
