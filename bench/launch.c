@@ -1,7 +1,7 @@
 /*
  * launch.c - what a bound launch costs in the server: arguments, checks, claims, order, noting it.
  *
- *   launch                 nanoseconds per launch, over a driver that does nothing
+ *   launch                 nanoseconds of processor time per launch, over a driver that does nothing
  *   launch n kernel        n launches of four or six and nothing else, to be counted by callgrind
  *
  * The device is the CPU's, so that kernels compile; of its table what enqueues and what asks whether that has passed
@@ -130,9 +130,10 @@ static __attribute__((noinline)) void driver_alone(long n) {
 
 /* ---- time ---------------------------------------------------------------------------------------------------- */
 
+/* Of the processor: nothing here waits, and other programs do not count. */
 static double now_ns(void) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
@@ -141,7 +142,7 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Of the rounds the one that nothing disturbed most: a quarter of them were faster. */
+/* A quarter of the rounds were faster: other programs empty the caches, and slow down most rounds on a busy machine. */
 static double quartile(double *rounds) {
   qsort(rounds, ROUNDS, sizeof *rounds, compare);
   return rounds[ROUNDS / 4];

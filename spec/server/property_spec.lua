@@ -1,5 +1,5 @@
 -- E1 to E6: whatever happened, a read succeeds exactly when the last writer of each of its bytes did, with the value
--- that it wrote, and tells each failure once. Ten thousand random operations over four streams beside a model of 60 lines.
+-- that it wrote, and tells each failure once. Ten thousand random operations over four streams, beside a model.
 
 local support = require "spec.support"
 local model = require "spec.server.model"

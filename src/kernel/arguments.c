@@ -494,7 +494,7 @@ static inline bool is_plain(const struct kernel_param *param, const luhip_arg *a
 luhip_status kernel_pack(const struct kernel_signature *signature, const luhip_arg *args, size_t nargs,
                          unsigned char *packed, struct kernel_use *uses, size_t *nuses, luhip_error **error) {
   if (nargs != signature->nparams) return refuse_count(signature, nargs, error);
-  memset(packed, 0, signature->args_bytes);
+  for (size_t at = 0; at < signature->args_bytes; at += 16) memset(packed + at, 0, 16);
   struct kernel_use *use = uses;
   const struct kernel_param *param = signature->params;
   for (const luhip_arg *arg = args, *end = args + nargs; arg < end; arg++, param++) {

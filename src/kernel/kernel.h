@@ -69,7 +69,7 @@ struct kernel_use {
 };
 
 /* Checks every argument against the signature and packs it: values converted to their declared type, 8 zero
-   bytes where an address goes (uses tells which). `packed` has signature->args_bytes, aligned to 16; `uses`
+   bytes where an address goes (uses tells which). `packed` has signature->args_bytes, rounded up to 16, and is aligned to that; `uses`
    holds nparams. The first wrong argument is the error: kernel, position, name, given, wanted.
    Buffers are checked for freedness, dtype and contiguity; device and claims are the server's. Allocates
    nothing on success. */

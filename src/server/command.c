@@ -143,7 +143,7 @@ void command_failed(struct command *command, struct failure *failure) {
   /* A fault of something earlier must not take these bytes from this failure when it is heard of. Making room can be
      when one is heard of, so it comes before the claim. */
   bool noted = inflight->head < inflight->tail && inflight_reserve(device, command->nuses);
-  uint64_t sequence = next_sequence();
+  uint64_t sequence = next_sequence(device);
   command_claim(command, failure);
   profiler_failed(&device->profiler, device, sequence, failure);
   if (!noted) return;
@@ -174,7 +174,7 @@ luhip_status command_run(struct command *command, hip_error_t (*enqueue)(struct 
   enum command_state state = command_prepare(command, false, &failure);
   if (state == COMMAND_AGAIN) state = command_prepare(command, true, &failure);
   if (state == COMMAND_READY) {
-    uint64_t sequence = next_sequence();
+    uint64_t sequence = next_sequence(command->device);
     hip_error_t rc = run_enqueue(command, enqueue, user, what);
     if (rc != hip_Success) {
       device_poison(command->device, rc);

@@ -206,6 +206,12 @@ static luhip_status start_driver(luhip_device *device, luhip_error **error) {
   return error_give(error, driver_error(rc, LUHIP_E_DRIVER, "device %s: no stream", device->info.id));
 }
 
+/* No two servers of the process have a sequence number in common, for longer than a fault can come late. */
+static uint64_t before_first_sequence(void) {
+  static uint64_t opened;
+  return __atomic_fetch_add(&opened, 1, __ATOMIC_RELAXED) << 40;
+}
+
 static luhip_status device_new(const struct device_name *name, const luhip_open_options *options, luhip_device **out,
                                luhip_error **error) {
   luhip_device *device = calloc(1, sizeof *device);
@@ -216,6 +222,7 @@ static luhip_status device_new(const struct device_name *name, const luhip_open_
                            .provider = name->provider,
                            .api = name->api,
                            .ordinal = name->ordinal,
+                           .sequence = before_first_sequence(),
                            .options = *options};
   pthread_mutex_init(&device->lock, NULL);
   failure_store_open(&device->failures);

@@ -20,15 +20,6 @@
 
 #include <stdlib.h>
 
-uint64_t next_sequences(uint32_t count) {
-  static uint64_t last;
-  return __atomic_fetch_add(&last, count, __ATOMIC_RELAXED) + 1;
-}
-
-uint64_t next_sequence(void) {
-  return next_sequences(1);
-}
-
 struct op_use *inflight_use(struct luhip_device *device, const struct op *op, uint32_t index) {
   struct inflight *inflight = &device->inflight;
   return &inflight->uses[(op->first_use + index) & inflight->uses_mask];

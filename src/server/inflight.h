@@ -33,7 +33,7 @@ struct op_keep {
 };
 
 struct op {
-  uint64_t sequence;       /* process-wide; the launch tag */
+  uint64_t sequence;       /* the launch tag: of this device, and of no other that was or will be open */
   uint32_t span;           /* further tags: of a replay, one for each node behind the first */
   uint64_t position;       /* in its slot; of one that was not enqueued: the tail then */
   struct failure *failure; /* held: what its written bytes carry; NULL: it works, as far as is known */
@@ -50,8 +50,6 @@ struct inflight {
   uint64_t uses_head, uses_tail, uses_mask;
 };
 
-uint64_t next_sequence(void);
-uint64_t next_sequences(uint32_t count); /* the first of so many in a row */
 /* Makes room for one more operation, so that noting it after the driver took it cannot fail. */
 bool inflight_reserve(struct luhip_device *device, uint32_t nuses);
 /* Notes an operation, for which there is room; what it keeps is retained here. The rest of it - sequence, span, position,

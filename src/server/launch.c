@@ -325,7 +325,7 @@ static void log_launch(const struct launching *l, uint32_t slot) {
 }
 
 static void run_command(const struct launching *l, struct command *command) {
-  uint64_t sequence = next_sequence();
+  uint64_t sequence = next_sequence(l->device);
   fill_addresses(l, command);
   hip_error_t rc = l->device->profiler.trace ? enqueue_traced(l, command->slot, sequence)
                                              : enqueue(l, command->slot, sequence, NULL);

@@ -21,17 +21,17 @@
 void watch_open(luhip_device *device, struct watch *watch) {
   struct profiler *profiler = &device->profiler;
   watch->open = watch->listed = true;
-  watch->first = next_sequence();
+  watch->first = next_sequence(device);
   watch->previous = NULL;
   watch->next = profiler->watches;
   if (watch->next) watch->next->previous = watch;
   profiler->watches = watch;
 }
 
-void watch_stop(struct watch *watch) {
+void watch_stop(luhip_device *device, struct watch *watch) {
   if (!watch->open) return;
   watch->open = false;
-  watch->last = next_sequence();
+  watch->last = next_sequence(device);
 }
 
 void watch_forget(luhip_device *device, struct watch *watch) {
@@ -57,7 +57,7 @@ void watches_fail(luhip_device *device, uint64_t sequence, struct failure *failu
 void profiler_lost(luhip_device *device, luhip_error *error) {
   if (!device->profiler.watches) return;
   struct failure *failure = failure_new(&device->failures, luhip_error_retain(error));
-  watches_fail(device, next_sequence(), failure);
+  watches_fail(device, next_sequence(device), failure);
   failure_release(failure);
 }
 
@@ -313,7 +313,7 @@ static luhip_status stop_locked(luhip_profile *profile, luhip_error **error) {
   LOG(LOG_LAUNCHES, LOG_FULL, "profile on %s, stream slot %u stopped", device->info.id, profile->slot);
   profile->position = device->slots[profile->slot].tail;
   profile->state = WINDOW_STOPPED;
-  watch_stop(&profile->watch);
+  watch_stop(device, &profile->watch);
   return LUHIP_OK;
 }
 

@@ -44,7 +44,7 @@ struct profiler {
 
 void watch_open(luhip_device *device, struct watch *watch);
 /* Later operations are outside. */
-void watch_stop(struct watch *watch);
+void watch_stop(luhip_device *device, struct watch *watch);
 /* Settled: out of the list, lets go of the failure. */
 void watch_forget(luhip_device *device, struct watch *watch);
 /* OK, or what makes the watch worthless. */

@@ -160,7 +160,7 @@ static luhip_status carry_out(luhip_graph *graph, struct command *command, luhip
   if (graph->stale && graph->exec) graph_build(graph);
   enum command_state state = command_prepare(command, true, &failure);
   if (state == COMMAND_READY) {
-    uint64_t sequence = next_sequences(graph->nnodes);
+    uint64_t sequence = next_sequences(device, graph->nnodes);
     struct record *record = trace_before(&device->profiler, device, command->slot);
     luhip_error *failed = enqueue(graph, device->slots[command->slot].handle, sequence);
     trace_after(device, record, !failed, &(struct traced){.kind = "replay", .name = "replay"});

@@ -75,6 +75,7 @@ struct luhip_device {
   luhip_stream *default_stream; /* not counted: it lives as long as the device */
   unsigned live_streams;        /* made by luhip_stream_new */
   struct marker *spare_markers;
+  uint64_t sequence; /* the last one given to an operation */
   struct inflight inflight;
   struct manager memory;
   struct pinned pinned;
@@ -127,6 +128,17 @@ void device_poison(luhip_device *device, hip_error_t rc);
 luhip_status device_sound(luhip_device *device, luhip_error **error); /* E_POISONED when it is not */
 
 uint64_t next_id(void); /* process-unique, never reused */
+
+/* The first of so many in a row. */
+static inline uint64_t next_sequences(luhip_device *device, uint32_t count) {
+  uint64_t first = device->sequence + 1;
+  device->sequence += count;
+  return first;
+}
+
+static inline uint64_t next_sequence(luhip_device *device) {
+  return ++device->sequence;
+}
 
 /* ---- devices.c ----------------------------------------------------------------------------------------------- */
 

@@ -157,7 +157,7 @@ static void turn_off(luhip_trace *trace) {
   struct profiler *profiler = &trace->device->profiler;
   if (profiler->trace == trace) profiler->trace = NULL;
   trace->stopped = true;
-  watch_stop(&trace->watch);
+  watch_stop(trace->device, &trace->watch);
 }
 
 static luhip_status settle(luhip_trace *trace, luhip_error **error) {
