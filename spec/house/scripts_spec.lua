@@ -41,6 +41,62 @@ describe("scripts/test", function()
   end)
 end)
 
+describe("scripts/test --rules", function()
+  local function index(lines)
+    local results = support.temporary_directory() .. "/results"
+    support.write_file(results, table.concat(lines, "\n") .. "\n")
+    return support.run { "/usr/bin/lua5.4", "spec/support/rules.lua", results }
+  end
+
+  -- A passing spec of every rule and repair on a device.
+  local function complete(device, lines)
+    for _, rule in ipairs(dofile "spec/rules.lua") do
+      local id = rule[1] == "M" and "M:" or rule[1]
+      for _, part in ipairs(rule.repair or { "holds" }) do
+        table.insert(lines, ("success\ton %s %s %s"):format(device, id, part))
+      end
+    end
+    return lines
+  end
+
+  it("is content when every rule has a passing spec on every device", function()
+    local result = index(complete("cuda:0", complete("cpu:0", {})))
+    assert.equal(0, result.code, result.stdout .. result.stderr)
+    assert.matches("rules on cpu:0, cuda:0; 0 missing", result.stdout, 1, true)
+  end)
+
+  it("names rules that only failed, were skipped, or ran on another device, and repairs without a spec", function()
+    local lines = complete("cpu:0", complete("cuda:0", {}))
+    for i, line in ipairs(lines) do
+      lines[i] = line
+        :gsub("^success(\ton cpu:0 A1 )", "failure%1")
+        :gsub("^success(\ton cpu:0 A2 )", "pending%1")
+        :gsub("^(success\ton )cuda:0( A3 )", "%1cpu:0%2")
+        :gsub("^(success\ton cpu:0 F6 ).*", "%1something else")
+    end
+    local result = index(lines)
+    assert.equal(1, result.code)
+    for _, wanted in ipairs {
+      "A1 has no passing spec on cpu:0",
+      "A2 has no passing spec on cpu:0",
+      "A3 has no passing spec on cuda:0",
+      "F6 has no passing spec of its repair on cpu:0",
+      "4 missing",
+    } do
+      assert.truthy(result.stdout:find(wanted, 1, true), wanted .. "\n" .. result.stdout)
+    end
+  end)
+
+  it("counts a spec without a device for all of them, cpu:0/64 for cpu:0, and nothing where nothing ran", function()
+    local lines = complete("cpu:0/64", {})
+    for i, line in ipairs(lines) do
+      lines[i] = line:gsub("on cpu:0/64 (K2 )", "%1")
+    end
+    assert.equal(0, index(lines).code)
+    assert.equal(1, index({}).code)
+  end)
+end)
+
 describe("scripts/luhip", function()
   local function luhip(code, options, ...)
     local directory = support.temporary_directory()
