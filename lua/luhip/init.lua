@@ -130,6 +130,14 @@ for _, class in ipairs { "future", "event", "stream", "duration" } do
   end
 end
 
+--- Writes a buffer to a file, and reads one: `luhip.save("x.npy", x)`, `luhip.load "x.npy"`; see luhip.files.
+function luhip.save(...)
+  return require("luhip.files").save(...)
+end
+function luhip.load(...)
+  return require("luhip.files").load(...)
+end
+
 -- Parts that are loaded when they are first asked for.
 local PARTS = {
   async = "luhip.async",

@@ -407,4 +407,9 @@ extern const luaL_Reg lb_tune_functions[];
 int lb_device_start_profile(lua_State *L);
 extern const luaL_Reg lb_trace_functions[]; /* core.trace */
 
+/* inflate.c: core.inflate, core.deflate, core.crc32. */
+int lb_inflate(lua_State *L);
+int lb_deflate(lua_State *L);
+int lb_crc32(lua_State *L);
+
 #endif

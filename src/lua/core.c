@@ -184,6 +184,9 @@ static void push_core(lua_State *L) {
       {"working_folder", core_working_folder},
       {"make_folder", core_make_folder},
       {"write_file", core_write_file},
+      {"inflate", lb_inflate},
+      {"deflate", lb_deflate},
+      {"crc32", lb_crc32},
       {NULL, NULL},
   };
   lua_newtable(L);

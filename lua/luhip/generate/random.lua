@@ -8,8 +8,8 @@
 --
 -- The generator is counter-based: Philox 4x32 with 10 rounds (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as
 -- easy as 1, 2, 3", 2011). Element i of a call depends on the seed, on how many numbers were drawn before, and on i:
--- not on the device, nor on how it spreads the work. Normal numbers are Box and Muller's, in operations that round the same
--- everywhere (IEEE 754 multiply-add, division and square root of doubles; logarithm, sine and cosine are series of
+-- not on the device, nor on how it spreads the work. Normal numbers are Box and Muller's, in operations that round the
+-- same everywhere (IEEE 754 multiply-add, division and square root of doubles; logarithm, sine and cosine are series of
 -- those), so they too are the same to the last bit.
 -- Dependencies: luhip.core, luhip.errors, luhip.generate.parameters.
 -- @module luhip.generate.random

@@ -6,9 +6,9 @@
 --    local rows = norms(m, { axis = 2 })     -- one for each row of a matrix
 --
 -- `map` makes a value of the parameters (and of `i`, the index, and `n`, the number of elements); `reduce` combines
--- two of them, `a` and `b`, and must be associative and commutative, with `identity` as its neutral value; `post` makes the
--- result of the last `a`. The order of combining depends on sizes alone: the same input gives the same bits again on the
--- same device.
+-- two of them, `a` and `b`, and must be associative and commutative, with `identity` as its neutral value; `post` makes
+-- the result of the last `a`. The order of combining depends on sizes alone: the same input gives the same bits again
+-- on the same device.
 --
 -- All of an array is reduced in two launches: blocks leave a partial result each, and one block combines those.
 -- Dependencies: luhip.generate.parameters, luhip.errors.
