@@ -376,6 +376,44 @@ describe("a space", function()
     end
   end)
 
+  it("has the same configurations where constraints read many parameters", function()
+    local params, names = {}, {}
+    for i = 1, 6 do
+      names[i], params[i] = ("P%d"):format(i), { ("P%d"):format(i), { 0, 1, 2.5, 3, 4 } }
+    end
+    local expr = require "luhip.tune.expr"
+    for _, where in ipairs {
+      { "P1 * P2 + P3 * P4 <= P5 * P6 + 1" },
+      { "(P1 + P2) % (P3 + P4) == 0 or P5 > P6", "P1 * P2 * P3 * P4 * P5 * P6 != 6" },
+      {
+        "P1 + P2 + P3 + P4 + P5 + P6 >= 12 and max(P1, P3, P5) - min(P2, P4, P6) > 1",
+        "P2 == 0 or (P1 + P3 + P5) / P2 < 3",
+      },
+      {
+        "(P1 and P2) == (P3 and P4) and (P5 or P6) <= abs(P1 - P2) + floor(P3) + ceil(P4)",
+        "not (P1 > P6 and P2 > P5)",
+      },
+      { "P1 ** P2 - P3 // (P4 + 1) != cdiv(P5 + P6, P1 + 1) and -P2 <= P6" },
+    } do
+      local parsed, expected = {}, {}
+      for i, w in ipairs(where) do
+        parsed[i] = expr.parse(w, names)
+      end
+      for _, config in space.new({ params = params }):each() do
+        local valid = true
+        for _, w in ipairs(parsed) do
+          valid = valid and w:test(config)
+        end
+        expected[#expected + 1] = valid and config or nil
+      end
+      local s = space.new { params = params, where = where }
+      assert.equal(#expected, s.count, where[1])
+      for i = 1, s.count, 97 do
+        assert.same(expected[i], s:nth(i))
+      end
+    end
+  end)
+
   it("is the same however often its enumeration is interrupted", function()
     local expr = require "luhip.tune.expr"
     local names, lists = { "A", "B", "C" }, { { 1, 2, 3, 4 }, { 1, 2, 3, 4 }, { 1, 2, 3 } }

@@ -12,6 +12,8 @@
 
 typedef struct tune_value value;
 
+#define TWO_63 9223372036854775808.0
+
 static value of_int(int64_t i) {
   return (value){.kind = TUNE_INT, .u.i = i};
 }
@@ -36,7 +38,7 @@ static double as_float(const value *v) {
 
 /* A float that is a whole number within 64 bits as one, another as it is. */
 static value whole(double f) {
-  if (f >= -0x1p63 && f < 0x1p63 && floor(f) == f) return of_int((int64_t)f);
+  if (f >= -TWO_63 && f < TWO_63 && floor(f) == f) return of_int((int64_t)f);
   return of_float(f);
 }
 
@@ -54,7 +56,7 @@ static double float_mod(double a, double b) {
 }
 
 static value int_idiv(int64_t a, int64_t b) {
-  if (b == -1) return a == INT64_MIN ? of_float(0x1p63) : of_int(-a);
+  if (b == -1) return a == INT64_MIN ? of_float(TWO_63) : of_int(-a);
   int64_t q = a / b;
   return of_int(a % b != 0 && (a ^ b) < 0 ? q - 1 : q);
 }
@@ -117,7 +119,7 @@ static value unary(uint32_t op, const value *a) {
   if (!is_number(a)) return bad(op, a, a);
   if (a->kind == TUNE_INT) {
     if (op == TUNE_FLOOR || op == TUNE_CEIL || (op == TUNE_ABS && a->u.i >= 0)) return *a;
-    return a->u.i == INT64_MIN ? of_float(0x1p63) : of_int(-a->u.i);
+    return a->u.i == INT64_MIN ? of_float(TWO_63) : of_int(-a->u.i);
   }
   switch (op) {
   case TUNE_NEG:

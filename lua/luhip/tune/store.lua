@@ -99,13 +99,13 @@ local function index(self)
       group = { starts = {}, rows = {} }
       self.groups[record.key] = group
     end
-    local config = store.config_text(record.params)
+    local id = store.config_text(record.params)
     if record.kind == "start" then
-      group.starts[config] = (group.starts[config] or 0) + 1
+      group.starts[id] = (group.starts[id] or 0) + 1
     elseif record.kind == "end" then
-      group.starts[config] = nil
+      group.starts[id] = nil
     else
-      group.starts[config], group.rows[config] = nil, record
+      group.starts[id], group.rows[id] = nil, record
     end
   end
   self.indexed = #self.records
