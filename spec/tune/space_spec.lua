@@ -414,6 +414,54 @@ describe("a space", function()
     end
   end)
 
+  it("uses rows again where a parameter is not read below it, and counts what they leave out", function()
+    local s = space.new {
+      params = {
+        { "A", { 1, 2, 3, 4, 5, 6 } },
+        { "B", { 1, 2, 3 } },
+        { "C", { 1, 2, 3, 4 } },
+        { "D", { 1, 2 } },
+        { "E", { 1, 2, 3 } },
+      },
+      where = {
+        "A % B == 0",
+        "A * C > 3",
+        function(p)
+          return p.A + p.E ~= 4
+        end,
+      },
+    }
+    local expected, removed = {}, { 0, 0, 0 }
+    for a = 1, 6 do
+      for b = 1, 3 do
+        for c = 1, 4 do
+          for d = 1, 2 do
+            for e = 1, 3 do
+              local first = a % b ~= 0 and 1 or a * c <= 3 and 2 or a + e == 4 and 3 or nil
+              if first then
+                removed[first] = removed[first] + 1
+              else
+                expected[#expected + 1] = { A = a, B = b, C = c, D = d, E = e }
+              end
+            end
+          end
+        end
+      end
+    end
+    local found = {}
+    for i, config in s:each() do
+      found[i] = config
+      assert.equal(i, s:index(config))
+    end
+    assert.equal(#expected, #found)
+    for _, config in ipairs(expected) do
+      assert.truthy(s:index(config))
+    end
+    for i, removal in ipairs(s:removals()) do
+      assert.equal(removed[i], removal.removed, removal.text)
+    end
+  end)
+
   it("is the same however often its enumeration is interrupted", function()
     local expr = require "luhip.tune.expr"
     local names, lists = { "A", "B", "C" }, { { 1, 2, 3, 4 }, { 1, 2, 3, 4 }, { 1, 2, 3 } }

@@ -48,6 +48,13 @@ struct tune_action {
   uint32_t a, b, out;
 };
 
+/* The rows below one digit of a depth, which serve its other digits too. */
+struct tune_block {
+  bool reusable;    /* nothing below reads the depth's axis */
+  bool open, known; /* being enumerated; enumerated */
+  uint64_t first, count;
+};
+
 struct tune_group {
   uint32_t *axes; /* ascending */
   uint32_t count;
@@ -82,8 +89,10 @@ struct tune_space {
   uint32_t *filter_starts; /* by depth, and one behind */
   struct tune_action *actions;
   uint32_t action_count, action_capacity;
-  uint32_t *action_starts; /* by depth, and one behind */
-  double *weights;         /* rows of the group's product below one node, by depth */
+  uint32_t *action_starts;   /* by depth, and one behind */
+  struct tune_block *blocks; /* by depth */
+  double *removed; /* by depth and constraint: what the block removes, or had been removed when it was opened */
+  double *weights; /* rows of the group's product below one node, by depth */
   uint32_t question;
 };
 
@@ -92,6 +101,13 @@ bool tune_tabulate(struct tune_space *space);
 void tune_test_free(struct tune_test *test);
 /* Counts a value that is undefined or bad. */
 void tune_note_lost(struct tune_removal *removal, const struct tune_value *value);
+/* block.c, of the group and depth that the walk is at. Room for that many more rows; which depths' rows serve again; begins
+   and ends the rows below a digit; copies them for another one. */
+bool tune_room(struct tune_group *group, uint64_t rows);
+bool tune_blocks_plan(struct tune_space *space);
+void tune_block_open(struct tune_space *space);
+void tune_block_close(struct tune_space *space);
+enum tune_step tune_block_copy(struct tune_space *space);
 /* plan.c: groups the axes; then the actions of the group that is entered next. */
 bool tune_plan(struct tune_space *space);
 bool tune_plan_group(struct tune_space *space);

@@ -38,9 +38,12 @@ static void free_walk(struct tune_space *s) {
   free(s->actions);
   free(s->action_starts);
   free(s->weights);
+  free(s->blocks);
+  free(s->removed);
   tune_program_free(&s->program);
   s->tests = NULL, s->filters = NULL, s->filter_starts = NULL;
   s->actions = NULL, s->action_starts = NULL, s->weights = NULL;
+  s->blocks = NULL, s->removed = NULL;
   s->test_count = 0;
 }
 
@@ -251,19 +254,9 @@ static enum verdict run_actions(struct tune_space *s) {
 
 /* ---- the walk --------------------------------------------------------------------------------------------------- */
 
-static bool more_room(struct tune_group *g) {
-  uint64_t capacity = g->capacity ? g->capacity + g->capacity / 2 : 256;
-  if (capacity > SIZE_MAX / 2 / g->row_bytes) return false;
-  uint8_t *rows = realloc(g->rows, (size_t)capacity * g->row_bytes);
-  if (!rows) return false;
-  g->rows = rows;
-  g->capacity = capacity;
-  return true;
-}
-
 static enum tune_step add_row(struct tune_space *s, struct tune_group *g) {
   if (g->valid == s->max_rows) return TUNE_TOO_MANY;
-  if (g->valid == g->capacity && !more_room(g)) return TUNE_NO_MEMORY;
+  if (g->valid == g->capacity && !tune_room(g, 1)) return TUNE_NO_MEMORY;
   uint8_t *row = g->rows + g->valid++ * g->row_bytes;
   for (uint32_t i = 0; i < g->count; i++) {
     uint32_t digit = s->digits[g->axes[i]];
@@ -282,6 +275,7 @@ static void set_digit(struct tune_space *s, uint32_t axis, uint32_t digit) {
 static void enter_depth(struct tune_space *s, const struct tune_group *g, uint32_t depth) {
   s->depth = depth;
   s->digits[g->axes[depth]] = UINT32_MAX;
+  s->blocks[depth].open = s->blocks[depth].known = false;
   for (uint32_t i = s->filter_starts[depth]; i < s->filter_starts[depth + 1]; i++) {
     const struct tune_test *test = s->filters[i].test;
     size_t at = 0;
@@ -318,6 +312,7 @@ static bool advance(struct tune_space *s, const struct tune_group *g) {
     }
     if (s->depth == 0) return false;
     s->depth--;
+    tune_block_close(s);
   }
 }
 
@@ -326,12 +321,16 @@ static enum tune_step walk(struct tune_space *s, struct tune_group *g, uint64_t 
     enum verdict verdict = run_actions(s);
     if (verdict == ASKS) return TUNE_ASK;
     if (verdict == PASSES) {
+      enum tune_step step = TUNE_MORE;
       if (s->depth + 1 == g->count) {
-        enum tune_step step = add_row(s, g);
-        if (step != TUNE_MORE) return step;
+        step = add_row(s, g);
+      } else if (s->blocks[s->depth].known) {
+        step = tune_block_copy(s);
       } else {
+        tune_block_open(s);
         enter_depth(s, g, s->depth + 1);
       }
+      if (step != TUNE_MORE) return step;
     }
     if ((*nodes)-- == 0) {
       *nodes = 0;
@@ -353,7 +352,7 @@ static void shrink(struct tune_group *g) {
 static enum tune_step build_group(struct tune_space *s, struct tune_group *g, uint64_t *nodes) {
   if (g->width == 0) return TUNE_DONE;
   if (!s->entered) {
-    if (!tune_plan_group(s)) return TUNE_NO_MEMORY;
+    if (!tune_plan_group(s) || !tune_blocks_plan(s)) return TUNE_NO_MEMORY;
     s->entered = true;
     enter_depth(s, g, 0);
   }
