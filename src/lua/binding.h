@@ -46,6 +46,7 @@ struct lb_state;
   X(SCOPE, scope)                                                                                                      \
   X(EXPRESSION, expression)                                                                                            \
   X(SPACE, space)                                                                                                      \
+  X(EXPLORER, explorer)                                                                                                \
   X(JOURNAL, journal)                                                                                                  \
   X(ERROR, error)
 

@@ -28,6 +28,10 @@ static struct lb_space *check_built(lua_State *L, int idx) {
   return s;
 }
 
+const struct tune_space *lb_check_space(lua_State *L, int idx) {
+  return check_built(L, idx)->space;
+}
+
 static int no_memory(lua_State *L) {
   return lb_raise(L, LUHIP_E_MEMORY, "out of memory for a tuning space");
 }
@@ -151,6 +155,27 @@ static int space_build(lua_State *L) {
     lua_rawseti(L, 3, (lua_Integer)i + 1);
   }
   return 2;
+}
+
+/* space:list(digits of all configurations, one behind the other) -> nothing; the space is built */
+static int space_list(lua_State *L) {
+  struct lb_space *s = check_unbuilt(L);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  uint32_t axes = tune_space_axes(s->space);
+  size_t n = lua_rawlen(L, 2);
+  if (axes == 0 || n % axes != 0) return lb_argument(L, 2, LUHIP_E_ARGUMENT, "a digit for each parameter expected");
+  uint32_t *digits = lua_newuserdatauv(L, n * sizeof *digits + 1, 0);
+  for (size_t i = 0; i < n; i++) {
+    const struct tune_value *values;
+    uint32_t most = tune_space_values(s->space, (uint32_t)(i % axes), &values);
+    lua_rawgeti(L, 2, (lua_Integer)i + 1);
+    digits[i] = (uint32_t)lb_to_integer(L, -1, "digit", 1, most) - 1;
+    lua_pop(L, 1);
+  }
+  if (!tune_space_list(s->space, digits, n / axes)) return no_memory(L);
+  s->started = s->done = true;
+  lb_charge(L, &s->charged, tune_space_bytes(s->space));
+  return 0;
 }
 
 /* space:answer(boolean) */
@@ -336,6 +361,7 @@ void lb_open_space(lua_State *L) {
       {"expression", space_expression},
       {"asked", space_asked},
       {"build", space_build},
+      {"list", space_list},
       {"answer", space_answer},
       {"progress", space_progress},
       {"removal", space_removal},

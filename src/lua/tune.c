@@ -49,6 +49,8 @@ const luaL_Reg lb_tune_functions[] = {
     {"expression", lb_make_expression},
     {"space", lb_make_space},
     {"sample", lb_tune_sample},
+    {"explorer", lb_make_explorer},
+    {"read_gzip", lb_read_gzip},
     {"json", lb_json},
     {"json_text", lb_json_text},
     {"journal", lb_make_journal},

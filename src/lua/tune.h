@@ -20,5 +20,11 @@ const struct tune_expr *lb_check_expression(lua_State *L, int idx);
 int lb_make_expression(lua_State *L); /* expression.c: core.expression */
 int lb_make_space(lua_State *L);      /* space.c: core.space */
 int lb_tune_sample(lua_State *L);     /* space.c: core.sample */
+int lb_make_explorer(lua_State *L);   /* explorer.c: core.explorer */
+int lb_read_gzip(lua_State *L);       /* gzip.c: core.read_gzip */
+
+/* The built space of the core.space at idx; lasts as long as that is neither freed nor collected. */
+struct tune_space;
+const struct tune_space *lb_check_space(lua_State *L, int idx);
 
 #endif

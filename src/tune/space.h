@@ -46,6 +46,10 @@ bool tune_space_expr(struct tune_space *space, const struct tune_expr *expr, con
    those has room, else as often as it is met. */
 bool tune_space_asked(struct tune_space *space, const uint32_t *axes, uint32_t count);
 
+/* Builds a space without constraints, of `count` configurations that are given: axes * count digits, each below its
+   axis's count. Those that are there twice count once. Instead of the first step; false: no memory. */
+bool tune_space_list(struct tune_space *space, const uint32_t *digits, uint64_t count);
+
 /* Goes on for about `nodes` partial configurations. */
 enum tune_step tune_space_build(struct tune_space *space, uint64_t nodes);
 /* The question: which constraint, and the digits of all axes; only those of its axes and of earlier ones in its group

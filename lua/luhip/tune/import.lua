@@ -14,11 +14,7 @@ local import = {}
 
 -- ---- files -------------------------------------------------------------------------------------------------------
 
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
-
---- The text of a file, decompressed when its name ends in .gz.
+--- The text of a file, decompressed when it is gzipped.
 -- @tparam string path
 -- @treturn string
 -- @raise kind "file"
@@ -33,10 +29,9 @@ function import.text(path)
   elseif text:sub(1, 2) ~= "\31\139" then
     return text
   end
-  local pipe = assert(io.popen("gzip -dc -- " .. quote(path), "r"))
-  text = pipe:read "a"
-  if not pipe:close() then
-    errors.raise("file", "cannot decompress %s", path)
+  text, why = core.read_gzip(path)
+  if not text then
+    errors.raise("file", "cannot read %s", why)
   end
   return text
 end

@@ -64,9 +64,11 @@ local import = require "luhip.tune.import"
 local log = require "luhip.tune.log"
 local options = require "luhip.tune.options"
 local overrides = require "luhip.tune.overrides"
+local recorded = require "luhip.tune.recorded"
 local report = require "luhip.tune.report"
 local result = require "luhip.tune.result"
 local runner = require "luhip.tune.runner"
+local simulate = require "luhip.tune.simulate"
 local space = require "luhip.tune.space"
 local t1 = require "luhip.tune.t1"
 local timing = require "luhip.timing"
@@ -221,12 +223,16 @@ tune.best = best.find
 -- @raise kinds "file" and "argument"
 tune.import = import.read
 
-local LATER = { "simulate", "load_cache" }
-for _, name in ipairs(LATER) do
-  tune[name] = function()
-    errors.raise("argument", "tune.%s is not available in this version", name)
-  end
-end
+--- Reads a recorded run, of Kernel Tuner, T4, KTT or luhip itself, plain or gzipped: see luhip.tune.recorded.
+-- @tparam string path
+-- @treturn Recorded
+tune.load_cache = recorded.load
+
+--- Replays a recorded run without a device: see luhip.tune.simulate.
+-- @tparam Recorded run
+-- @tparam[opt] table options `strategy`, `budget`, `seed`, `objective`, `higher`
+-- @treturn Result
+tune.simulate = simulate.run
 
 return setmetatable(tune, {
   __call = function(_, given)

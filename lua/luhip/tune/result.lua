@@ -227,7 +227,8 @@ end
 --- Makes a result of a finished runner.
 -- @tparam table run from luhip.tune.runner
 -- @treturn Result `best` (nil when nothing worked), `rows`, `counts` (rows by status), `name`, `device` ({id, name,
---   arch}), `objective`, `higher`, `metrics` (names), `space`, `total`, `seconds`, `stopped`, `verified`, `warnings`
+--   arch}), `objective`, `higher`, `metrics` (names), `space`, `total`, `seconds`, `stopped`, `verified`, `warnings`,
+--   and with several objectives `pareto`, the rows that no other beats in all
 function result.new(run)
   local plan = run.plan
   local counts, metrics = {}, {}
@@ -254,6 +255,7 @@ function result.new(run)
     warnings = run.warnings,
     problem = plan.problem,
     reused = run.reused,
+    pareto = run.pareto,
   }, Result)
 end
 

@@ -569,6 +569,28 @@ function space.new(options)
   return setmetatable(self, Space)
 end
 
+--- Makes a space of listed configurations, as those of a recorded run: there are no constraints to enumerate by.
+-- @tparam table params as of `new`
+-- @tparam {integer,...} digits of all configurations, one behind the other, in the order of the parameters; what is
+--   there twice counts once
+-- @treturn Space whose positions are in the order of the digits, not that of the list
+-- @raise kinds "argument" and "type"
+function space.listed(params, digits)
+  local axes, depth = make_axes(params)
+  local self = { _axes = axes, _depth = depth, _most = #digits, product = product_of(axes) }
+  self.names, self.params, self.warnings, self._constraints, self._removals = {}, {}, {}, {}, {}
+  for i, axis in ipairs(axes) do
+    self.names[i], self.params[i] = axis.name, { name = axis.name, values = axis.values }
+  end
+  self._engine = make_engine(self)
+  self._engine:list(digits)
+  self.count = self._engine.count
+  if self.count == 0 then
+    errors.raise("argument", "no configuration is listed")
+  end
+  return setmetatable(self, Space)
+end
+
 --- Whether a value is a space.
 -- @param value anything
 -- @treturn boolean

@@ -1,0 +1,168 @@
+--- The loop between a strategy and what measures: budgets, repetitions and the order of events are decided here.
+--
+-- A strategy asks for configurations and is told costs; it cannot spend more than the budget, and what it asks for
+-- twice is measured once. One that asks 100 times in a row for nothing new has something new measured for it at random,
+-- so that every strategy gets through its budget. Given the same seed and the same costs, the same configurations are
+-- asked for. Dependencies: luhip.errors, luhip.tune.search.
+-- @module luhip.tune.evaluator
+
+local errors = require "luhip.errors"
+local search = require "luhip.tune.search"
+
+local evaluator = {}
+
+local STALL = 100
+
+local Evaluator = {}
+Evaluator.__index = Evaluator
+
+-- ---- requests --------------------------------------------------------------------------------------------------
+
+local function position_of(self, wanted)
+  if math.type(wanted) == "integer" then
+    if wanted < 1 or wanted > self.space.count then
+      errors.raise("range", "the strategy asks for configuration %d of %d", wanted, self.space.count)
+    end
+    return wanted
+  elseif type(wanted) ~= "table" then
+    errors.raise("type", "a strategy yields a position or a configuration, not a %s", type(wanted))
+  end
+  local i = self.space:index(wanted)
+  if not i then
+    local parts = {}
+    for _, name in ipairs(self.space.names) do
+      parts[#parts + 1] = ("%s=%s"):format(name, tostring(wanted[name]))
+    end
+    errors.raise("argument", "the strategy asks for {%s}, which is not in the space", table.concat(parts, ", "))
+  end
+  return i
+end
+
+local function spent(self)
+  local budget = self.budget
+  local done = self.search.measured - self.known
+  if budget.configs and done >= budget.configs then
+    return "configs"
+  elseif budget.seconds and done > 0 and self.clock() - self.started >= budget.seconds then
+    return "seconds"
+  end
+  return nil
+end
+
+-- Measures one position that has not been measured.
+local function measure(self, i)
+  local stop = spent(self)
+  if stop then
+    return stop
+  end
+  local row, reason = self.evaluate(i)
+  if row then
+    local cost, vector = self.cost(row)
+    self.search:note(i, cost, vector)
+    self.rows[i] = row
+    self.stalled = 0
+  end
+  return reason
+end
+
+-- Answers a request for one configuration; a reason when that ends the run.
+local function serve(self, i)
+  if self.rows[i] == nil then
+    return measure(self, i)
+  end
+  self.stalled = self.stalled + 1
+  if self.stalled > STALL then
+    return measure(self, self.search:fresh())
+  end
+  return nil
+end
+
+local function serve_one(self, wanted)
+  local i = position_of(self, wanted)
+  local stop = serve(self, i)
+  return stop, self.search.costs[i], self.rows[i]
+end
+
+local function serve_list(self, list)
+  local costs, rows = {}, {}
+  for k, wanted in ipairs(list) do
+    local stop
+    stop, costs[k], rows[k] = serve_one(self, wanted)
+    if stop then
+      return stop
+    end
+  end
+  return nil, costs, rows
+end
+
+-- ---- the run ---------------------------------------------------------------------------------------------------
+
+local function run(self, strategy)
+  local co = coroutine.create(strategy)
+  local cost, row = self.search, self.options
+  while self.search.measured < self.space.count do
+    local ok, wanted = coroutine.resume(co, cost, row)
+    if not ok then
+      error(wanted, 0)
+    elseif coroutine.status(co) == "dead" then
+      return "strategy"
+    end
+    local stop
+    if type(wanted) == "table" and wanted[1] ~= nil then
+      stop, cost, row = serve_list(self, wanted)
+    else
+      stop, cost, row = serve_one(self, wanted)
+    end
+    if stop then
+      coroutine.close(co)
+      return stop
+    end
+  end
+  coroutine.close(co)
+  return nil
+end
+
+local function take_known(self, known)
+  local order = {}
+  for i in pairs(known) do
+    order[#order + 1] = i
+  end
+  table.sort(order)
+  for _, i in ipairs(order) do
+    self.rows[i] = known[i]
+    self.search:note(i, self.cost(known[i]))
+  end
+  self.known = #order
+end
+
+--- Runs a strategy.
+-- @tparam table given `space`; `strategy` (a function of a search and options) and its `options`; `seed`; `budget`
+--   ({ configs =, seconds = }, either may be nil; at least one configuration is measured); `clock` (gives seconds);
+--   `evaluate` (position to row, and a reason when the run has to end with it); `cost` (row to a number, lower is
+--   better, and a list of such where there are several `objectives`, of which that is the number); `known` (rows by
+--   position that count as measured from the start, and cost no budget)
+-- @treturn ?string why it ended: "configs", "seconds", "strategy" (it returned) or what `evaluate` gave; nil:
+--   everything was measured
+-- @treturn Search
+-- @raise what the strategy and `evaluate` raise
+function evaluator.run(given)
+  local budget = given.budget or {}
+  local self = setmetatable({
+    space = given.space,
+    budget = budget,
+    clock = given.clock,
+    evaluate = given.evaluate,
+    cost = given.cost,
+    options = given.options or {},
+    search = search.new(given.space, given.seed or 0, budget),
+    rows = {},
+    known = 0,
+    stalled = 0,
+    started = given.clock(),
+  }, Evaluator)
+  self.search.objectives = given.objectives or 1
+  take_known(self, given.known or {})
+  return run(self, given.strategy), self.search
+end
+
+return evaluator

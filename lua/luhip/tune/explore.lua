@@ -1,0 +1,28 @@
+--- Search guided by a model of what was measured; the model and its candidates are C (src/tune/explorer.h).
+-- Dependencies: luhip.core.
+-- @module luhip.tune.explore
+
+local core = require "luhip.core"
+
+--- Runs the search to the end of the budget.
+-- @tparam Search search
+-- @tparam integer first how many configurations are drawn at random before the model speaks
+-- @tparam function caution gives how many deviations an uncertain candidate is given; nil: expected improvement decides
+return function(search, first, caution)
+  local explorer <close> = core.explorer(search.space._engine, search.seed, first)
+  local known = {}
+  for i in pairs(search.costs) do
+    known[#known + 1] = i
+  end
+  table.sort(known)
+  for _, i in ipairs(known) do
+    explorer:tell(i, search.costs[i])
+  end
+  for i in
+    function()
+      return explorer:next(caution())
+    end
+  do
+    explorer:tell(i, (search:evaluate(i)))
+  end
+end

@@ -1,0 +1,74 @@
+/*
+ * correlation.c - Matern 3/2 terms of one axis, tabulated by distance. See correlation.h.
+ */
+#include "tune/correlation.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_POWER = 8 };
+
+/* The power of two in a whole number; 0 for what is none. */
+static uint8_t power_of_two(double value) {
+  if (value == 0 || fabs(value) > 1e15 || value != floor(value)) return 0;
+  int64_t whole = (int64_t)fabs(value);
+  uint8_t power = 0;
+  for (; whole % 2 == 0 && power < MOST_POWER; whole /= 2) power++;
+  return power;
+}
+
+bool correlation_init(struct correlation *c, uint32_t count, const double *values) {
+  *c = (struct correlation){.count = count, .ordered = values != NULL, .powers = 1};
+  c->steps = count < CORRELATION_STEPS ? count : CORRELATION_STEPS;
+  c->power = calloc(count, 1);
+  if (!c->power) return false;
+  for (uint32_t i = 0; values && count > 2 && i < count; i++) {
+    c->power[i] = power_of_two(values[i]);
+    if (c->power[i] >= c->powers) c->powers = c->power[i] + 1u;
+  }
+  c->terms = malloc((size_t)c->steps * c->powers * sizeof *c->terms);
+  return c->terms != NULL;
+}
+
+void correlation_free(struct correlation *c) {
+  free(c->power);
+  free(c->terms);
+  memset(c, 0, sizeof *c);
+}
+
+static float matern(float distance) {
+  float r = 1.7320508f * distance;
+  return (1 + r) * expf(-r);
+}
+
+void correlation_set(struct correlation *c, float length, bool align) {
+  c->length = length;
+  c->align = align && c->powers > 1;
+  uint32_t powers = c->align ? c->powers : 1;
+  for (uint32_t i = 0; i < c->steps; i++) {
+    float apart = !c->ordered ? (i > 0) : c->steps > 1 ? (float)i / (float)(c->steps - 1) : 0;
+    for (uint32_t k = 0; k < powers; k++) {
+      float skew = k > 0 ? 0.5f * (float)k / (float)(c->powers - 1) : 0;
+      c->terms[i * powers + k] = matern((apart + skew) / length);
+    }
+  }
+}
+
+static inline float term(const struct correlation *c, uint32_t a, uint32_t b) {
+  uint64_t step = a > b ? a - b : b - a;
+  if (c->count > c->steps) step = (step * (c->steps - 1) + c->count - 2) / (c->count - 1); /* 0 for equal ones alone */
+  if (!c->align) return c->terms[step];
+  return c->terms[step * c->powers + (size_t)abs(c->power[a] - c->power[b])];
+}
+
+void correlation_multiply(const struct correlation *c, uint32_t digit, const uint32_t *others, size_t n, float *out) {
+  if (c->count == 1) return;
+  if (c->count > c->steps || n < c->count) {
+    for (size_t i = 0; i < n; i++) out[i] *= term(c, digit, others[i]);
+    return;
+  }
+  float row[CORRELATION_STEPS];
+  for (uint32_t i = 0; i < c->count; i++) row[i] = term(c, digit, i);
+  for (size_t i = 0; i < n; i++) out[i] *= row[others[i]];
+}

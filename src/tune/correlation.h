@@ -1,0 +1,34 @@
+/*
+ * correlation.h - how alike two configurations are: one axis's part of it. See surrogate.h.
+ *
+ * Digits i and j of an axis are |i - j| / (count - 1) apart; with `align`, the difference of the powers of two that
+ * divide their values is added, scaled to at most a half. Values without order are 1 apart.
+ */
+#ifndef LUHIP_TUNE_CORRELATION_H
+#define LUHIP_TUNE_CORRELATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CORRELATION_STEPS = 256 }; /* distances told apart */
+
+struct correlation {
+  uint32_t count, steps;
+  bool ordered;
+  uint8_t *power; /* by digit: the power of two in its value */
+  uint32_t powers;
+  float length;
+  bool align;   /* where powers > 1 */
+  float *terms; /* by step and difference of powers */
+};
+
+/* values: NULL for those without order. false: no memory; it can still be freed. */
+bool correlation_init(struct correlation *c, uint32_t count, const double *values);
+void correlation_free(struct correlation *c);
+/* Sets the length (in units of the axis's whole width) and the use of alignment. */
+void correlation_set(struct correlation *c, float length, bool align);
+/* out[i] *= the correlation of `digit` with others[i]. */
+void correlation_multiply(const struct correlation *c, uint32_t digit, const uint32_t *others, size_t n, float *out);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * surrogate_fields.h - what surrogate.c and fit.c share. See surrogate.h.
+ */
+#ifndef LUHIP_TUNE_SURROGATE_FIELDS_H
+#define LUHIP_TUNE_SURROGATE_FIELDS_H
+
+#include "tune/correlation.h"
+#include "tune/surrogate.h"
+
+#define SURROGATE_NOISE 1e-3f /* variance of a cost that is not explained by its configuration, relative to all */
+
+struct surrogate {
+  struct correlation *axes;
+  uint32_t axis_count;
+  uint32_t next_fit;   /* the size at which lengths are looked for again */
+  uint32_t size;       /* costs */
+  uint32_t rows;       /* of `factor` and `pool_rows` that are there */
+  uint32_t framed;     /* the size when targets were last scaled; 0: they are to be */
+  double best, worst;  /* of the finite costs */
+  uint32_t finite;     /* how many there are */
+  float centre, scale; /* of the targets */
+  float lowest;        /* target */
+  double *costs;
+  float *raw;       /* targets before they are scaled */
+  uint32_t *digits; /* by axis, SURROGATE_MOST each */
+  float *factor;    /* the Cholesky factor below its diagonal, SURROGATE_MOST a row, zero from the diagonal on */
+  float *diagonal;  /* of the factor */
+  float *solved;    /* factor^-1 * targets */
+  uint32_t *pool_digits;
+  float *pool_rows; /* factor^-1 * correlations with the pool, SURROGATE_POOL a row */
+  float *mean, *variance;
+  bool *filled;
+};
+
+/* fit.c: looks for lengths that explain the targets better; true when any changed. */
+bool surrogate_fit(struct surrogate *s);
+/* The lengths before any cost is known. */
+void surrogate_unfit(struct surrogate *s);
+
+#endif
