@@ -228,10 +228,4 @@ describe("luhip.tune", function()
       tune.range("1", 2)
     end)
   end)
-
-  it("refuses what a later version has", function()
-    for _, name in ipairs { "simulate", "load_cache" } do
-      support.assert_error_kind("argument", tune[name], name, "not available in this version")
-    end
-  end)
 end)

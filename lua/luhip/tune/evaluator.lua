@@ -3,10 +3,11 @@
 -- A strategy asks for configurations and is told costs; it cannot spend more than the budget, and what it asks for
 -- twice is measured once. One that asks 100 times in a row for nothing new has something new measured for it at random,
 -- so that every strategy gets through its budget. Given the same seed and the same costs, the same configurations are
--- asked for. Dependencies: luhip.errors, luhip.tune.search.
+-- asked for. Dependencies: luhip.errors, luhip.nearest, luhip.tune.search.
 -- @module luhip.tune.evaluator
 
 local errors = require "luhip.errors"
+local nearest = require "luhip.nearest"
 local search = require "luhip.tune.search"
 
 local evaluator = {}
@@ -15,6 +16,41 @@ local STALL = 100
 
 local Evaluator = {}
 Evaluator.__index = Evaluator
+
+--- Reads a budget: { configs =, seconds = }, or a number of configurations.
+-- @param given
+-- @tparam string where names it in messages
+-- @treturn table `configs`, `seconds`
+-- @raise kinds "type" and "argument"
+function evaluator.budget(given, where)
+  if type(given) == "number" then
+    given = { configs = given }
+  elseif given ~= nil and type(given) ~= "table" then
+    errors.raise("type", "%s: budget: a table or a number of configurations expected, not a %s", where, type(given))
+  end
+  local budget = {}
+  for key, value in pairs(given or {}) do
+    if key ~= "configs" and key ~= "seconds" then
+      local near = nearest(tostring(key), { "configs", "seconds" })
+      local hint = near and (", did you mean '%s'?"):format(near) or "; there are configs and seconds"
+      errors.raise("argument", "%s: budget: unknown key '%s'%s", where, tostring(key), hint)
+    elseif type(value) ~= "number" then
+      errors.raise("type", "%s: budget: %s: a number expected, not a %s", where, key, type(value))
+    end
+    budget[key] = key == "configs" and math.tointeger(value) or value
+  end
+  if budget.configs and (math.type(budget.configs) ~= "integer" or budget.configs < 1) then
+    errors.raise(
+      "argument",
+      "%s: budget: configs: a whole number of at least 1 expected, not %s",
+      where,
+      budget.configs
+    )
+  elseif budget.seconds and (budget.seconds <= 0 or budget.seconds ~= budget.seconds) then
+    errors.raise("argument", "%s: budget: seconds: more than 0 expected", where)
+  end
+  return budget
+end
 
 -- ---- requests --------------------------------------------------------------------------------------------------
 

@@ -30,8 +30,10 @@
 --   reads parameter c. Without it nothing is verified.
 -- * `tolerance`: see luhip.tune.verify.
 -- * `metrics`: functions of the row, in order of their names; their values become fields of the row.
--- * `objective`: "ms" (default), "median", "min" or a metric; lower is better, unless `higher = true`.
--- * `budget`: { configs =, seconds = }, tested before each candidate; at least one is tried.
+-- * `objective`: "ms" (default), "median", "min" or a metric; lower is better, unless `higher = true`. Or a list of
+--   several, with `higher = { gflops = true }`: then `result.pareto` has the rows that no other beats in all of them.
+-- * `budget`: { configs =, seconds = }, or a number of configurations; tested before each candidate; at least one is
+--   tried.
 -- * `measure`: overrides of luhip.tune.measure's defaults.
 -- * `compile`: `defines`, `include_dirs`, `headers`, `flags`, `name`, `cache` and `timeout` of dev:compile, the same
 --   for every candidate.
@@ -46,7 +48,9 @@
 --   rounded up, as Kernel Tuner has them; grid_size_x, ..., block_size_x, ... and kernel_tuner become defines too.
 -- * What the device allows in threads, block and shared memory is a constraint like those of `where`, as far as `block`
 --   and `shared` are numbers and expressions.
--- * `strategy`: "auto" or "exhaustive", which are the same in this version.
+-- * `strategy`: how configurations are chosen, "auto" by default: a name of luhip.tune.strategies, { name, option =
+--   value, ... }, or a function that yields configurations (see luhip.tune.search). Without a budget, auto tries all,
+--   in the order of the space. `seed`: an integer; the same seed and the same costs give the same order.
 -- * `progress`: false for none, a function(row, done, total), or nil: a live line when stderr is a terminal.
 -- * `name`: for the report.
 --

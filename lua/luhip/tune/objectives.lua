@@ -2,10 +2,12 @@
 --
 -- Each becomes a cost, lower is better. With several, no row is the best of all: what counts is the front, the rows
 -- that no other beats in everything. Strategies that know only one cost are given an augmented Chebyshev sum (as in
--- ParEGO, Knowles 2006, with equal weights) of the costs relative to the first that worked. Dependencies: luhip.errors.
+-- ParEGO, Knowles 2006, with equal weights) of the costs relative to the first that worked. Dependencies: luhip.errors,
+-- luhip.tune.front.
 -- @module luhip.tune.objectives
 
 local errors = require "luhip.errors"
+local front = require "luhip.tune.front"
 
 local objectives = {}
 
@@ -114,9 +116,8 @@ end
 --- The rows that no other beats in every objective, by the first objective.
 -- @tparam {table,...} rows
 -- @tparam {table,...} goals
--- @tparam table front luhip.tune.front
 -- @treturn {table,...}
-function objectives.front(rows, goals, front)
+function objectives.front(rows, goals)
   local members = {}
   for i, row in ipairs(rows) do
     local vector = objectives.vector(row, goals)

@@ -1,16 +1,19 @@
 --- Reading what `tune { ... }` is given: every key is known, every value is of the right kind, or an error says so
 -- before anything is compiled. The result, a plan, is what the runner works from.
--- Dependencies: luhip.errors, luhip.nearest, luhip.tune.{geometry,measure,overrides,space,store,
--- verify}.
+-- Dependencies: luhip.errors, luhip.nearest, luhip.tune.{evaluator,geometry,measure,objectives,overrides,space,store,
+-- strategies,verify}.
 -- @module luhip.tune.options
 
 local errors = require "luhip.errors"
+local evaluator = require "luhip.tune.evaluator"
 local geometry = require "luhip.tune.geometry"
 local measure = require "luhip.tune.measure"
 local nearest = require "luhip.nearest"
+local objectives = require "luhip.tune.objectives"
 local overrides = require "luhip.tune.overrides"
 local space = require "luhip.tune.space"
 local store = require "luhip.tune.store"
+local strategies = require "luhip.tune.strategies"
 local verify = require "luhip.tune.verify"
 
 local options = {}
@@ -34,10 +37,11 @@ local KEYS = {
   expect = "table function",
   tolerance = "number table",
   metrics = "table",
-  objective = "string",
-  higher = "boolean",
-  strategy = "string",
-  budget = "table",
+  objective = "string table",
+  higher = "boolean table",
+  strategy = "string function table",
+  seed = "number",
+  budget = "table number",
   measure = "table",
   compile = "table",
   progress = "boolean function",
@@ -51,9 +55,6 @@ local KEYS = {
   resume = "boolean",
 }
 
--- Keys of the interface that a later version fills.
-local LATER = { seed = true }
-local STRATEGIES = { auto = true, exhaustive = true }
 -- Names of a row that no metric may take.
 local ROW = {
   params = true,
@@ -88,9 +89,7 @@ end
 
 local function check_keys(given)
   for key, value in pairs(given) do
-    if LATER[key] then
-      errors.raise("argument", "tune: '%s' is not available in this version", key)
-    elseif not KEYS[key] then
+    if not KEYS[key] then
       unknown("tune", key, KEYS)
     end
     local kind = type(value)
@@ -111,12 +110,8 @@ local function check_keys(given)
   if given.access and not given.kernel then
     errors.raise("argument", "tune: 'access' needs 'kernel', the name of the kernel whose parameters it means")
   end
-  if given.strategy and not STRATEGIES[given.strategy] then
-    errors.raise(
-      "argument",
-      "tune: strategy '%s' is not available in this version; there are auto, exhaustive",
-      given.strategy
-    )
+  if given.seed and not math.tointeger(given.seed) then
+    errors.raise("argument", "tune: seed: a whole number expected, not %s", given.seed)
   end
 end
 
@@ -210,16 +205,6 @@ local function read_rules(given)
   return rules
 end
 
-local function read_budget(given)
-  local budget = read_numbers("tune: budget", given, {}, { configs = true, seconds = false })
-  if budget.configs and budget.configs < 1 then
-    errors.raise("argument", "tune: budget: configs is at least 1")
-  elseif budget.seconds and budget.seconds <= 0 then
-    errors.raise("argument", "tune: budget: seconds is more than 0")
-  end
-  return budget
-end
-
 local function read_metrics(given)
   local metrics = {}
   for _, name in ipairs(sorted_keys(given or {})) do
@@ -234,7 +219,8 @@ local function read_metrics(given)
   return metrics
 end
 
-local function check_objective(objective, metrics)
+local function check_objective(goal, metrics)
+  local objective = goal.name
   if MEASURES[objective] then
     return
   end
@@ -405,10 +391,10 @@ function options.read(given)
     progress = given.progress,
     space = read_space(given),
     rules = read_rules(given.measure),
-    budget = read_budget(given.budget),
+    budget = evaluator.budget(given.budget, "tune"),
     metrics = read_metrics(given.metrics),
-    objective = given.objective or "ms",
-    higher = given.higher or false,
+    goals = objectives.read(given.objective, given.higher, "tune"),
+    seed = given.seed and math.tointeger(given.seed) or 0,
     expect = read_expect(given.expect),
     tolerance = read_tolerance(given.tolerance, given.expect),
     args = read_args(given.args),
@@ -423,7 +409,11 @@ function options.read(given)
     plan.geometry[3 + i] = given[key] == nil and "" or given[key]
   end
   plan.shared = geometry.number(given.shared, names, "shared")
-  check_objective(plan.objective, plan.metrics)
+  plan.objective, plan.higher = plan.goals[1].name, plan.goals[1].higher
+  for _, goal in ipairs(plan.goals) do
+    check_objective(goal, plan.metrics)
+  end
+  plan.strategy, plan.strategy_body, plan.strategy_options = strategies.read(given.strategy)
   read_store(given, plan)
   plan.compile = read_compile(given.compile, plan)
   return plan

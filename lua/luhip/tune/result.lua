@@ -227,8 +227,9 @@ end
 --- Makes a result of a finished runner.
 -- @tparam table run from luhip.tune.runner
 -- @treturn Result `best` (nil when nothing worked), `rows`, `counts` (rows by status), `name`, `device` ({id, name,
---   arch}), `objective`, `higher`, `metrics` (names), `space`, `total`, `seconds`, `stopped`, `verified`, `warnings`,
---   and with several objectives `pareto`, the rows that no other beats in all
+--   arch}), `objective`, `higher`, `goals` ({name, higher} by objective), `strategy` (its name), `metrics` (names),
+--   `space`, `total`, `seconds`, `stopped`, `verified`, `warnings`, and with several objectives `pareto`, the rows that
+--   no other beats in all
 function result.new(run)
   local plan = run.plan
   local counts, metrics = {}, {}
@@ -245,6 +246,8 @@ function result.new(run)
     name = plan.name,
     device = { id = plan.device.id, name = plan.device.name, arch = plan.device.arch },
     objective = plan.objective,
+    goals = plan.goals,
+    strategy = plan.strategy,
     higher = plan.higher,
     metrics = metrics,
     space = plan.space,

@@ -3,16 +3,17 @@
 -- What goes wrong with a candidate is data: its row says how far it came (`status`) and why (`error`), and the sweep
 -- goes on. Only what no candidate can get right (an expectation that names no parameter, a kernel that is not in the
 -- source) and what the user's own functions of the configuration raise end the run with an error.
--- Dependencies: luhip.errors, luhip.tune.{arguments,callback,geometry,measure,overrides,
--- session}.
+-- Dependencies: luhip.errors, luhip.tune.{arguments,callback,evaluator,geometry,measure,objectives,overrides,session}.
 -- @module luhip.tune.runner
 
 local arguments = require "luhip.tune.arguments"
 local callback = require "luhip.tune.callback"
 local core = require "luhip.core"
 local errors = require "luhip.errors"
+local evaluator = require "luhip.tune.evaluator"
 local geometry = require "luhip.tune.geometry"
 local measure = require "luhip.tune.measure"
+local objectives = require "luhip.tune.objectives"
 local overrides = require "luhip.tune.overrides"
 local session = require "luhip.tune.session"
 
@@ -174,15 +175,17 @@ local function compute_metrics(self, row)
     end
     row[metric.name] = value
   end
-  local value = row[self.plan.objective]
-  if type(value) ~= "number" or value ~= value then
-    errors.raise("argument", "objective '%s' is %s, not a number", self.plan.objective, tostring(value))
+  for _, goal in ipairs(self.plan.goals) do
+    local value = row[goal.name]
+    if type(value) ~= "number" or value ~= value then
+      errors.raise("argument", "objective '%s' is %s, not a number", goal.name, tostring(value))
+    end
   end
 end
 
 -- The ms beyond which a candidate cannot win; nil where time is not what decides.
 function Runner:limit()
-  if self.best and self.plan.objective == "ms" and not self.plan.higher then
+  if self.best and #self.plan.goals == 1 and self.plan.objective == "ms" and not self.plan.higher then
     return self.best.ms
   end
   return nil
@@ -309,75 +312,39 @@ function Runner:evaluate(config)
   return nil, stop
 end
 
-local function better(self, row)
-  if row.status ~= "ok" then
-    return false
-  elseif not self.best then
-    return true
-  end
-  local new, old = row[self.plan.objective], self.best[self.plan.objective]
-  if self.plan.higher then
-    return new > old
-  end
-  return new < old
-end
-
 local function add(self, row)
   self.rows[#self.rows + 1] = row
-  if better(self, row) then
-    self.best = row
+  local cost = self.cost(row)
+  if cost < self.least then
+    self.best, self.least = row, cost
   end
 end
 
 -- ---- the sweep -------------------------------------------------------------------------------------------------
 
-local function spent(self)
-  local budget = self.plan.budget
-  if budget.configs and #self.rows >= budget.configs then
-    return "configs"
-  elseif budget.seconds and #self.rows > 0 and self.host.clock() - self.started >= budget.seconds then
-    return "seconds"
-  end
-  return nil
-end
-
--- All configurations in order of the space; where a budget will not reach them all, first those that were best on
--- other devices and for other problems.
-local function candidates(self)
-  local space = self.plan.space
-  local first = self.session and next(self.plan.budget) and self.session:warm(WARM) or {}
-  local tried, at, i = {}, 0, 0
-  for _, position in ipairs(first) do
-    tried[position] = true
-  end
-  return function()
-    at = at + 1
-    if at <= #first then
-      return space:nth(first[at])
-    end
-    repeat
-      i = i + 1
-    until not tried[i]
-    return i <= space.count and space:nth(i) or nil
-  end
-end
-
 local function sweep(self)
-  for config in candidates(self) do
-    local stop = spent(self)
-    if stop then
-      return stop
-    end
-    local row
-    row, stop = self:evaluate(config)
-    if row then
-      add(self, row)
-      self.host.progress(self, row)
-    end
-    if stop then
-      return stop
-    end
-  end
+  local plan = self.plan
+  return (
+    evaluator.run {
+      space = plan.space,
+      strategy = plan.strategy_body,
+      options = plan.strategy_options,
+      seed = plan.seed,
+      budget = plan.budget,
+      objectives = #plan.goals,
+      clock = self.host.clock,
+      cost = self.cost,
+      first = self.session and next(plan.budget) and self.session:warm(WARM) or nil,
+      evaluate = function(i)
+        local row, stop = self:evaluate(plan.space:nth(i))
+        if row then
+          add(self, row)
+          self.host.progress(self, row)
+        end
+        return row, stop
+      end,
+    }
+  )
 end
 
 local function check_constant(self)
@@ -403,11 +370,13 @@ end
 -- @tparam table plan from luhip.tune.options
 -- @tparam table host `clock` (seconds, monotonic), `sampler` (takes a device, gives a function that times a function,
 --   in ms), `progress` (called with the runner and each new row)
--- @treturn Runner `rows` in order of the space, `best`, `warnings`, `seconds`, `stopped` (nil when the space was
---   exhausted; "configs", "seconds", "interrupted" or "poisoned"), `total` (valid configurations, nil when not counted)
+-- @treturn Runner `rows` in order of their measurement, `best`, `pareto` (with several objectives), `warnings`,
+--   `seconds`, `stopped` (nil when the space was exhausted; "configs", "seconds", "strategy", "interrupted" or
+--   "poisoned"), `total` (valid configurations, nil when not counted)
 -- @raise what no candidate can get right; buffers then hold their first content again
 function runner.run(plan, host)
-  local self = setmetatable({ plan = plan, host = host, rows = {}, warnings = {} }, Runner)
+  local self = setmetatable({ plan = plan, host = host, rows = {}, warnings = {}, least = math.huge }, Runner)
+  self.cost = objectives.cost(plan.goals)
   self.total = plan.space.count
   table.move(plan.space.warnings, 1, #plan.space.warnings, 1, self.warnings)
   self.started = host.clock()
@@ -429,6 +398,7 @@ function runner.run(plan, host)
     end
     stopped = "interrupted"
   end
+  self.pareto = #plan.goals > 1 and objectives.front(self.rows, plan.goals) or nil
   self.stopped, self.seconds = stopped, host.clock() - self.started
   for _, warning in ipairs(self.arguments.warnings) do
     self.warnings[#self.warnings + 1] = warning

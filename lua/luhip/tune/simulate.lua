@@ -8,7 +8,6 @@
 
 local errors = require "luhip.errors"
 local evaluator = require "luhip.tune.evaluator"
-local front = require "luhip.tune.front"
 local nearest = require "luhip.nearest"
 local objectives = require "luhip.tune.objectives"
 local recorded = require "luhip.tune.recorded"
@@ -34,39 +33,6 @@ local function check(given)
       errors.raise("argument", "tune.simulate: unknown option '%s'%s", tostring(key), hint)
     end
   end
-end
-
---- Reads a budget: { configs =, seconds = }, or a number of configurations.
--- @param given
--- @tparam string where names it in messages
--- @treturn table `configs`, `seconds`
--- @raise kinds "type" and "argument"
-function simulate.budget(given, where)
-  if type(given) == "number" then
-    given = { configs = given }
-  elseif given ~= nil and type(given) ~= "table" then
-    errors.raise("type", "%s: budget: a table or a number of configurations expected, not a %s", where, type(given))
-  end
-  local budget = {}
-  for key, value in pairs(given or {}) do
-    if key ~= "configs" and key ~= "seconds" then
-      errors.raise("argument", "%s: budget: unknown key '%s'; there are configs and seconds", where, tostring(key))
-    elseif type(value) ~= "number" then
-      errors.raise("type", "%s: budget: %s: a number expected, not a %s", where, key, type(value))
-    end
-    budget[key] = key == "configs" and math.tointeger(value) or value
-  end
-  if budget.configs and (math.type(budget.configs) ~= "integer" or budget.configs < 1) then
-    errors.raise(
-      "argument",
-      "%s: budget: configs: a whole number of at least 1 expected, not %s",
-      where,
-      budget.configs
-    )
-  elseif budget.seconds and (budget.seconds <= 0 or budget.seconds ~= budget.seconds) then
-    errors.raise("argument", "%s: budget: seconds is more than 0", where)
-  end
-  return budget
 end
 
 local function check_seed(seed)
@@ -105,7 +71,7 @@ function simulate.run(run, given)
   check(given)
   local goals = objectives.read(given.objective, given.higher, "tune.simulate")
   local name, body, options = strategies.read(given.strategy)
-  local budget, seconds, rows = simulate.budget(given.budget, "tune.simulate"), 0, {}
+  local budget, seconds, rows = evaluator.budget(given.budget, "tune.simulate"), 0, {}
   local stopped, search = evaluator.run {
     space = run.space,
     strategy = body,
@@ -124,7 +90,7 @@ function simulate.run(run, given)
     end,
     cost = objectives.cost(goals),
   }
-  local made = result.new {
+  return result.new {
     plan = plan_of(run, goals, name),
     best = search.best and rows[search.order[search.best]],
     rows = rows,
@@ -132,10 +98,8 @@ function simulate.run(run, given)
     seconds = seconds,
     stopped = stopped,
     total = run.space.count,
-    pareto = #goals > 1 and objectives.front(rows, goals, front) or nil,
+    pareto = #goals > 1 and objectives.front(rows, goals) or nil,
   }
-  made.strategy = name
-  return made
 end
 
 return simulate
