@@ -24,7 +24,8 @@ extern "C" __global__ void product(const float *a, const float *b, float *c, int
     for (int p = 0; p < PER_THREAD; p++)
 #pragma unroll UNROLL
       for (int k = 0; k < TILE; k++)
-        if (row + p < n) sums[p] += a[LAYOUT ? (row + p) * n + first + k : (first + k) * n + row + p] * tile[k][threadIdx.x];
+        if (row + p < n)
+          sums[p] += a[LAYOUT ? (row + p) * n + first + k : (first + k) * n + row + p] * tile[k][threadIdx.x];
     __syncthreads();
   }
   for (int p = 0; p < PER_THREAD; p++)

@@ -92,8 +92,13 @@ describe("measuring", function()
       n = n + 1
       return 10 - n / 10
     end
-    assert.equal(3, #measure.run(falling, rules, 1).samples)
-    assert.equal(10, #measure.run(falling, rules, 9).samples)
+    local hopeless = measure.run(falling, rules, 1) -- no ramp is that high
+    assert.same({ 1, true }, { #hopeless.samples, hopeless.given_up })
+    -- a first run may be twice as slow as the rest, a third not
+    assert.equal(3, #measure.run(falling, rules, 4).samples)
+    local near = measure.run(falling, rules, 8.5)
+    assert.is_nil(near.given_up)
+    assert.equal(10, #near.samples - near.ramp)
   end)
 
   it("lets errors of the work through", function()

@@ -175,8 +175,9 @@ end
 -- @tparam table given `space`; `strategy` (a function of a search and options) and its `options`; `seed`; `budget`
 --   ({ configs =, seconds = }, either may be nil; at least one configuration is measured); `clock` (gives seconds);
 --   `evaluate` (position to row, and a reason when the run has to end with it); `cost` (row to a number, lower is
---   better, and a list of such where there are several `objectives`, of which that is the number); `known` (rows by
---   position that count as measured from the start, and cost no budget)
+--   better, and a list of such where there are several `objectives`, of which that is the number); `first` (positions
+--   that are measured before the strategy begins); `known` (rows by position that count as measured from the start,
+--   and cost no budget)
 -- @treturn ?string why it ended: "configs", "seconds", "strategy" (it returned) or what `evaluate` gave; nil:
 --   everything was measured
 -- @treturn Search

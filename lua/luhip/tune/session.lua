@@ -238,14 +238,19 @@ function Session:close()
   self.store:close()
 end
 
+local function is_own(self, group)
+  local own = self.common
+  return group.device == own.device and core.json_text(group.problem) == core.json_text(own.problem or {})
+end
+
 --- The best configurations of other devices and problems, for a search to begin with.
 -- @tparam integer each how many of each device and problem
 -- @treturn {integer,...} positions in the space, none twice
 function Session:warm(each)
-  local list, seen = {}, {}
+  local list, seen, groups = {}, {}, store.groups(self.store:rows(), self.plan.name)
   for rank = 1, each do
-    for _, group in ipairs(store.groups(self.store:rows(), self.plan.name)) do
-      local row = group.rows[rank]
+    for _, group in ipairs(groups) do
+      local row = not is_own(self, group) and group.rows[rank]
       local ok, i = pcall(self.plan.space.index, self.plan.space, row and row.params or {})
       if row and ok and i and not seen[i] then
         seen[i], list[#list + 1] = true, i
