@@ -134,6 +134,12 @@ end
 -- ---- the run ---------------------------------------------------------------------------------------------------
 
 local function run(self, strategy)
+  for _, i in ipairs(self.first) do
+    local stop = self.rows[i] == nil and measure(self, i)
+    if stop then
+      return stop
+    end
+  end
   local co = coroutine.create(strategy)
   local cost, row = self.search, self.options
   while self.search.measured < self.space.count do
@@ -192,6 +198,7 @@ function evaluator.run(given)
     cost = given.cost,
     options = given.options or {},
     search = search.new(given.space, given.seed or 0, budget),
+    first = given.first or {},
     rows = {},
     known = 0,
     stalled = 0,
