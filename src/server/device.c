@@ -313,11 +313,13 @@ static luhip_status open_locked(const struct device_name *name, const luhip_open
 luhip_status luhip_open(const char *id, const luhip_open_options *options, luhip_device **device, luhip_error **error) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   static const luhip_open_options none;
-  pthread_once(&once, watch_forks);
   struct device_name name;
   luhip_status status = config_check(error);
   if (!status) status = devices_find(id, &name, error);
   if (status) return status;
+  /* After the provider has been loaded: what is registered last is called first before a fork, and the registry's lock
+     comes before every lock of a provider. */
+  pthread_once(&once, watch_forks);
   pthread_mutex_lock(&registry.lock);
   status = open_locked(&name, options ? options : &none, device, error);
   pthread_mutex_unlock(&registry.lock);
