@@ -177,9 +177,17 @@ support.each_device(function(id)
   it("D5 a stale grid claims what would have been written with its failure", function()
     local x, grid = dev:buffer("f32", N, 0), stale(3):view "u32"
     k.set:launch({ grid = grid, block = 64 }, x, N, 1)
-    support.assert_error_kind("oom", function()
+    local e = support.assert_error_kind("oom", function()
       x:read()
+    end, "its grid")
+    assert.equal(1, #e.failures)
+    -- It is the same failure: one that reads both is told of one.
+    local both = support.assert_error_kind("oom", function()
+      dev:read { x, grid }
     end)
+    assert.equal(1, #both.failures)
+    x:fill(2)
+    assert.equal(2.0, x:read()[1])
   end)
 
   it("D6 an empty grid does nothing, and changes no claim", function()
