@@ -95,7 +95,6 @@ support.each_device(function(id)
 
   if id:find "^cpu" then
     it("D3 the opt-in attribute is set for what is beyond the usual", function()
-      local testing = require("luhip.core").testing
       testing.shared_optin(dev, 1024, false)
       local kernel, x = dev:kernel(dynamic .. "// granted"), dev:buffer("i32", 1, 0)
       assert.equal(dev.shared_bytes - 64, testing.shared_optin())
@@ -246,7 +245,6 @@ support.each_device(function(id)
   end)
 
   it("D8 a launch that the driver refuses leaves its error on what it would have written, and only there", function()
-    local testing = require("luhip.core").testing
     support.defer(testing.driver_reset)
     local x, y = dev:buffer("f32", N, 1), dev:buffer("f32", 2 * N, 2)
     dev:sync()
@@ -264,7 +262,6 @@ support.each_device(function(id)
   end)
 
   it("D8 what cannot be ordered behind another stream is not enqueued", function()
-    local testing = require("luhip.core").testing
     support.defer(testing.driver_reset)
     local x, y, s = dev:buffer("f32", N, 1), dev:buffer("f32", N, 2), dev:stream()
     dev:sync()
@@ -284,7 +281,6 @@ support.each_device(function(id)
   end)
 
   it("D8 a large write that fails half way leaves its error on all of its destination", function()
-    local testing = require("luhip.core").testing
     support.defer(testing.driver_reset)
     local n = 120 << 20
     local x = dev:buffer("u8", n, 1)
