@@ -219,10 +219,56 @@ typedef struct luhip_device_info {
    entry with a reason. Starts no device. */
 LUHIP_API size_t luhip_devices(luhip_device_info *list, size_t max);
 
+/* Each stream has a memory manager for device memory and one for pinned host memory. A manager has an ordered list of
+   pools; a request goes to the first that accepts its size, rounded up to the device's alignment.
+     sliced      pages of `page` bytes, cut into slices for requests of up to `slice` bytes; neighbours that are free fuse.
+                 Without a cap it also takes requests that leave less than a fifth of a page unused.
+     exclusive   a page for each request of up to `page` bytes, as large as requests are on average. Pages that stay unused
+                 for long are given back.
+     direct      an allocation of the driver for each request, of just its size (up to `page` bytes; 0: any size). What is
+                 freed is kept for requests of the same size, but no more than `reclaim_at` bytes (0: until clean-up).
+     persistent  like direct, kept until clean-up. Every manager has one, for captures and for the persistent mode; it
+                 cannot stand in a list.
+   `cap` is the most that a pool takes from the driver, 0: no such limit. What no pool accepts or has room for gets an
+   allocation of its own where the device can hold it; what it cannot hold is LUHIP_E_TOO_BIG. */
+typedef enum luhip_pool_kind {
+  LUHIP_POOL_SLICED,
+  LUHIP_POOL_EXCLUSIVE,
+  LUHIP_POOL_DIRECT,
+  LUHIP_POOL_PERSISTENT
+} luhip_pool_kind;
+
+typedef struct luhip_pool {
+  luhip_pool_kind kind;
+  size_t page, slice, cap, reclaim_at; /* bytes */
+} luhip_pool;
+
+#define LUHIP_MAX_POOLS 254
+
+LUHIP_API const char *luhip_pool_kind_name(luhip_pool_kind kind); /* "sliced", ...: static text */
+LUHIP_API bool luhip_pool_kind_parse(const char *text, luhip_pool_kind *kind);
+/* Writes the preset "sub-slices", "exclusive" or "direct" for a device of `total` bytes; E_ARGUMENT for another name. */
+LUHIP_API luhip_status luhip_pools_preset(const char *name, size_t total, luhip_pool list[LUHIP_MAX_POOLS],
+                                          size_t *count, luhip_error **error);
+/* Whether a list makes sense: E_ARGUMENT with all that is wrong with it, each with its place and key. */
+LUHIP_API luhip_status luhip_pools_check(const luhip_pool *list, size_t count, luhip_error **error);
+
+/* Which allocations the persistent pool serves: those of persistent mode and of captures, of captures alone, or all. */
+typedef enum luhip_persistent_policy {
+  LUHIP_PERSISTENT_AUTO,
+  LUHIP_PERSISTENT_DISABLED,
+  LUHIP_PERSISTENT_ENFORCED
+} luhip_persistent_policy;
+
 typedef struct luhip_open_options {
   bool checked;        /* CPU: guard pages around every buffer. Conflicts with an open unchecked device. */
-  size_t memory_limit; /* bytes, 0: none */
+  size_t memory_limit; /* bytes that the device's pools may hold from the driver, 0: none */
   unsigned timeout_ms; /* CPU: watchdog for one launch; 0: the default, 10 s (LUHIP_TIMEOUT, ms) */
+  /* Device memory of every stream; copied. NULL: "sub-slices" for the device's memory or the limit, but "direct" for the
+     CPU device, whose guard pages stand around the driver's allocations. Ignored in checked mode, which is "direct". */
+  const luhip_pool *pools;
+  size_t npools;
+  luhip_persistent_policy persistent;
 } luhip_open_options;
 
 /* Opens "cpu:0", "cuda", ... or the best device present for NULL or "" (LUHIP_DEVICE overrides). Opening an
@@ -247,6 +293,7 @@ LUHIP_API luhip_status luhip_device_check(luhip_device *device, luhip_buffer *co
 /* Lets finished work be forgotten and pending frees happen. Never waits. */
 LUHIP_API void luhip_device_flush(luhip_device *device);
 
+/* All streams together. */
 typedef struct luhip_memory_info {
   size_t buffers;  /* live allocations */
   size_t in_use;   /* bytes asked for by live buffers */
@@ -254,10 +301,75 @@ typedef struct luhip_memory_info {
   size_t reserved; /* bytes held from the driver, cached memory included */
   size_t pinned_in_use, pinned_reserved;
   size_t limit, device_free, device_total;
+  size_t cached; /* of the reserved bytes, in pages that nothing lives in: clean-up gives them back */
+  size_t
+      pinned_padding; /* pinned_in_use counts host arrays, this what pools gave on top of them and of copies in flight */
 } luhip_memory_info;
 LUHIP_API luhip_status luhip_device_memory(luhip_device *device, luhip_memory_info *info, luhip_error **error);
-/* Gives cached memory back to the driver. */
+/* Gives cached memory of all streams back to the driver, waiting for the work that still uses it. Pinned memory in use by
+   copies stays. E_CAPTURE while a stream of the device records. */
 LUHIP_API luhip_status luhip_device_memory_cleanup(luhip_device *device, luhip_error **error);
+
+/* One pool of one stream, as it is now. */
+typedef struct luhip_pool_info {
+  uint64_t stream;          /* luhip_stream_id; 0: of a stream that was freed */
+  bool pinned;              /* of the stream's pinned host memory */
+  const char *role;         /* "" for the pools of the layout, "overflow" for what none of them takes, "persistent",
+                                "earlier" for those of a layout that was replaced; static text */
+  luhip_pool config;        /* sizes as rounded */
+  size_t live;              /* slices handed out, */
+  size_t in_use, padding;   /* bytes asked for by them, and bytes they have beyond that */
+  size_t reserved, cached;  /* bytes held, and of these in pages that nothing lives in */
+  size_t pages, peak_pages; /* now, and at most so far */
+  size_t peak;              /* bytes held at most so far */
+  size_t largest;           /* the largest request, rounded */
+  bool capped;              /* its cap kept it from growing at least once */
+} luhip_pool_info;
+/* Lists the pools of all streams that have used memory, at most `max`; returns how many there are. 0 once closed. */
+LUHIP_API size_t luhip_device_pool_infos(luhip_device *device, luhip_pool_info *list, size_t max);
+
+/* A live buffer's memory. */
+typedef struct luhip_holder {
+  uint64_t allocation, stream; /* ids; stream 0: freed */
+  const char *role;            /* of the pool it lives in, as above */
+  size_t bytes, padding;
+  char made[96]; /* "f32[1024, 8]" */
+} luhip_holder;
+/* Lists who holds memory, at most `max`, in no order; returns how many there are. Takes time in proportion to them. */
+LUHIP_API size_t luhip_device_holders(luhip_device *device, luhip_holder *list, size_t max);
+
+/* The layout that the stream's device memory has, or would have; returns how many pools there are. */
+LUHIP_API luhip_status luhip_stream_pools(luhip_device *device, luhip_stream *stream, luhip_pool list[LUHIP_MAX_POOLS],
+                                          size_t *count, luhip_error **error);
+/* Another layout for this stream and for streams made from now on. E_POOLS_IN_USE, naming the bytes and who holds them,
+   when buffers live in the stream's pools (those of the persistent pool do not matter); E_CAPTURE while a capture is open
+   on the device; E_ARGUMENT in checked mode, and for a list that luhip_pools_check refuses. Nothing changes then. */
+LUHIP_API luhip_status luhip_stream_install_pools(luhip_device *device, luhip_stream *stream, const luhip_pool *list,
+                                                  size_t count, luhip_error **error);
+
+/* In persistent mode what a stream's buffers take comes from its persistent pool: exact sizes, kept until clean-up. */
+typedef enum luhip_memory_mode { LUHIP_MEMORY_AUTO, LUHIP_MEMORY_PERSISTENT } luhip_memory_mode;
+/* The mode of a stream while no window is open. */
+LUHIP_API luhip_status luhip_stream_memory_mode(luhip_device *device, luhip_stream *stream, luhip_memory_mode mode,
+                                                luhip_error **error);
+/* Windows nest, and may overlap: the one opened last of those that are open says the mode. Closing an unknown id does
+   nothing, so a window may be closed twice. */
+LUHIP_API luhip_status luhip_memory_window_open(luhip_device *device, luhip_stream *stream, luhip_memory_mode mode,
+                                                uint64_t *window, luhip_error **error);
+LUHIP_API void luhip_memory_window_close(luhip_device *device, uint64_t window);
+
+/* A plan plays allocations through a stream's layout without memory behind it, to find out how much each pool takes:
+   buffers that are added are carved when they are added, and given back when they are freed. The layout it gives has the
+   pools that were used, each with a cap of what it took at most. A plan belongs to one thread. */
+typedef struct luhip_plan luhip_plan;
+LUHIP_API luhip_status luhip_plan_new(luhip_device *device, luhip_stream *stream, luhip_plan **plan,
+                                      luhip_error **error);
+LUHIP_API luhip_status luhip_plan_add(luhip_plan *plan, luhip_buffer *buffer, luhip_error **error);
+LUHIP_API luhip_status luhip_plan_pools(luhip_plan *plan, luhip_pool list[LUHIP_MAX_POOLS], size_t *count,
+                                        luhip_error **error);
+/* Bytes the pools hold at most, and buffers added. */
+LUHIP_API void luhip_plan_peak(const luhip_plan *plan, size_t *reserved, size_t *in_use, size_t *buffers);
+LUHIP_API void luhip_plan_free(luhip_plan *plan); /* NULL is a no-op; buffers that live on are unharmed */
 
 /* ---- streams and events ------------------------------------------------------------------------------------ */
 

@@ -500,4 +500,5 @@ static int listed(void) {
   return 1;
 }
 
-const struct hip_provider cpu_provider = {.name = "cpu", .load = load, .ordinal = ordinal, .id = id, .listed = listed};
+const struct hip_provider cpu_provider = {
+    .name = "cpu", .load = load, .ordinal = ordinal, .id = id, .listed = listed, .guards_allocations = 1};

@@ -175,6 +175,8 @@ struct hip_provider {
   int (*ordinal)(const char *suffix);
   void (*id)(int ordinal, char *text, size_t len);
   int (*listed)(void);
+  /* Not 0: what leaves an allocation is found out, so the server does not cut memory into buffers unless it is asked to. */
+  int guards_allocations;
 };
 
 /* All providers built in, in order of preference (rocm, cuda, cpu); NULL-terminated. */

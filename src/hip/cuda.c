@@ -356,4 +356,4 @@ static int listed(void) {
   return devices;
 }
 
-const struct hip_provider cuda_provider = {"cuda", load, ordinal, id, listed};
+const struct hip_provider cuda_provider = {"cuda", load, ordinal, id, listed, 0};

@@ -181,4 +181,4 @@ static int listed(void) {
   return devices;
 }
 
-const struct hip_provider rocm_provider = {"rocm", load, ordinal, id, listed};
+const struct hip_provider rocm_provider = {"rocm", load, ordinal, id, listed, 0};

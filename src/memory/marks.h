@@ -50,6 +50,16 @@ static inline void marks_write(struct marks *marks, uint32_t slot, uint64_t posi
   marks->nreaders = 0;
 }
 
+/* Adds all that `more` marks, for memory that is made of two pieces; what is there of the same slot stays the later one.
+   Writers become readers where two are needed, which a first write waits for like for a writer, and nothing is read
+   before. False when the host has no memory; nothing changed then. */
+bool marks_merge(struct marks *marks, const struct marks *more);
+
+static inline void marks_clear(struct marks *marks) {
+  marks->writer.position = 0;
+  marks->nreaders = 0;
+}
+
 static inline void marks_free(struct marks *marks) {
   free(marks->more);
   *marks = (struct marks){0};

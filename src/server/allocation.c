@@ -4,7 +4,8 @@
 #include "server/allocation.h"
 
 #include "base/log.h"
-#include "server/capture.h"
+#include "server/memory.h"
+#include "server/plan.h"
 #include "server/program.h"
 
 #include <stdio.h>
@@ -50,17 +51,18 @@ static void destroy(struct allocation *allocation) {
 /* The memory goes back with its marks: whoever gets it next comes after them. */
 static void give_memory_back(struct allocation *allocation) {
   luhip_device *device = allocation->device;
-  struct block *block = allocation->block;
+  struct slice *slice = allocation->slice;
   allocation->address = NULL;
-  if (!block) return;
-  block->marks = allocation->marks;
+  if (allocation->planned) plan_forget(allocation);
+  if (!slice) return;
+  slice->marks = allocation->marks;
   allocation->marks = (struct marks){0};
-  allocation->block = NULL;
+  allocation->slice = NULL;
   device->bytes_in_use -= allocation->bytes;
-  device->bytes_live -= block->bytes;
+  device->bytes_live -= slice->bytes;
   LOG(LOG_MEMORY, LOG_FULL, "%s: buffer %llu gives back its %zu bytes", device->info.id,
       (unsigned long long)allocation->id, allocation->bytes);
-  if (!capture_keeps(device, allocation, block)) manager_give(&device->memory, block);
+  manager_give(slice);
 }
 
 void allocation_unref(struct allocation *allocation) {
@@ -97,84 +99,85 @@ void allocation_unhold(struct allocation *allocation) {
 
 static luhip_error *no_memory_error(const struct allocation *allocation, enum manager_result result, hip_error_t rc) {
   luhip_device *device = allocation->device;
-  const struct manager *memory = &device->memory;
-  char what[128];
+  const struct storage *storage = &device->memory.device;
+  size_t cached = storage->cached, used = storage->reserved - cached, there = 0, total = 0;
+  char what[128], limit[32] = "none";
   layout_describe(&allocation->made, what, sizeof what);
-  if (result == MANAGER_LIMIT) {
+  switch (result) {
+  case MANAGER_HOST:
+    return error_new(LUHIP_E_MEMORY, "the host has no memory to note a buffer of %zu bytes (%s)", allocation->bytes,
+                     what);
+  case MANAGER_TOO_BIG:
+    return error_new(LUHIP_E_TOO_BIG,
+                     "a buffer of %zu bytes (%s) is too big: no pool of device %s accepts it, and the device has %zu "
+                     "bytes in all",
+                     allocation->bytes, what, device->info.id, storage->total);
+  case MANAGER_LIMIT:
     return error_new(LUHIP_E_OOM,
                      "no memory for a buffer of %zu bytes (%s): the limit of %zu bytes is reached (in use %zu, cached "
                      "%zu)",
-                     allocation->bytes, what, memory->limit, memory->reserved - memory->cached, memory->cached);
+                     allocation->bytes, what, storage->limit, used, cached);
+  default:
+    break;
   }
-  if (rc != hip_ErrorOutOfMemory) {
+  if (rc != hip_ErrorOutOfMemory)
     return driver_error(rc, LUHIP_E_DRIVER, "memory for a buffer of %zu bytes (%s)", allocation->bytes, what);
-  }
-  size_t there = 0, total = 0;
   device->api->hipMemGetInfo(&there, &total);
-  char limit[32] = "none";
-  if (memory->limit) snprintf(limit, sizeof limit, "%zu", memory->limit);
+  if (storage->limit) snprintf(limit, sizeof limit, "%zu", storage->limit);
   return error_new(LUHIP_E_OOM,
                    "device %s has no memory for a buffer of %zu bytes (%s): in use %zu, cached %zu, limit %s, free %zu "
                    "of %zu",
-                   device->info.id, allocation->bytes, what, memory->reserved - memory->cached, memory->cached, limit,
-                   there, total);
+                   device->info.id, allocation->bytes, what, used, cached, limit, there, total);
 }
 
-void allocation_take_block(struct allocation *allocation, struct block *block) {
+static void take_slice(struct allocation *allocation, uint32_t slot, struct slice *slice) {
   luhip_device *device = allocation->device;
   marks_free(&allocation->marks);
-  allocation->marks = block->marks;
-  block->marks = (struct marks){0};
-  allocation->block = block;
-  allocation->address = block->address;
+  allocation->marks = slice->marks;
+  slice->marks = (struct marks){0};
+  allocation->slice = slice;
+  allocation->address = slice->address;
+  allocation->slot = slot;
   device->bytes_in_use += allocation->bytes;
-  device->bytes_live += block->bytes;
+  device->bytes_live += slice->bytes;
+  LOG(LOG_MEMORY, LOG_FULL, "%s: buffer %llu has its %zu bytes", device->info.id, (unsigned long long)allocation->id,
+      allocation->bytes);
+}
+
+static enum manager_result take(struct allocation *allocation, uint32_t slot, unsigned flags, int *code) {
+  luhip_device *device = allocation->device;
+  struct order_view view = {device, slot};
+  struct manager *manager = memory_of(device, slot);
+  struct slice *slice;
+  if (!manager) return MANAGER_HOST;
+  if (allocation->internal) flags |= TAKE_ONCE;
+  enum manager_result result = manager_take(manager, allocation->bytes, flags, order_passed, &view, &slice, code);
+  if (result == MANAGER_OK) take_slice(allocation, slot, slice);
+  return result;
 }
 
 enum manager_result allocation_materialise(struct allocation *allocation, uint32_t slot, bool last,
                                            luhip_error **error) {
-  luhip_device *device = allocation->device;
-  struct order_view view = {device, slot};
-  struct block *block;
-  hip_error_t rc;
-  enum manager_result result =
-      manager_take(&device->memory, allocation->bytes, last, order_passed, &view, &block, &device->trash.blocks, &rc);
-  if (result == MANAGER_RELEASE) return result;
-  if (result != MANAGER_OK) {
-    *error = no_memory_error(allocation, result, rc);
-    return result;
-  }
-  allocation->slot = slot;
-  allocation->since = next_id();
-  allocation_take_block(allocation, block);
-  LOG(LOG_MEMORY, LOG_FULL, "%s: buffer %llu has its %zu bytes", device->info.id, (unsigned long long)allocation->id,
-      allocation->bytes);
-  return MANAGER_OK;
+  int code = hip_ErrorOutOfMemory;
+  enum manager_result result = take(allocation, slot, last ? TAKE_LAST : 0, &code);
+  /* What was let go of and not freed yet may be what is missing. */
+  bool refused = result == MANAGER_LIMIT || result == MANAGER_DRIVER;
+  if (refused && !last && allocation->device->trash.pages) return MANAGER_RELEASE;
+  if (result != MANAGER_OK && result != MANAGER_RELEASE)
+    *error = no_memory_error(allocation, result, (hip_error_t)code);
+  return result;
 }
 
-bool cache_release(luhip_device *device) {
-  struct waiting waiting = waiting_start(NULL);
-  struct block *list = manager_detach(&device->memory, NULL, NULL);
-  for (struct block *block = list; block; block = block->next) {
-    if (wait_marks(device, &block->marks, &waiting, NULL) != LUHIP_OK) break; /* a broken device: hipFree decides */
-  }
-  device_drop(device);
-  manager_free_list(device->api, list);
-  device_retake(device);
-  return !device_closing(device);
+bool allocation_take_existing(struct allocation *allocation, uint32_t slot) {
+  int code;
+  return take(allocation, slot, TAKE_EXISTING | TAKE_LAST, &code) == MANAGER_OK;
 }
 
-void allocations_close(luhip_device *device, bool free_memory) {
+void allocations_close(luhip_device *device) {
   for (struct allocation *allocation = device->allocations; allocation; allocation = allocation->next) {
     claims_free(&allocation->claims);
     give_memory_back(allocation);
     marks_free(&allocation->marks);
-  }
-  struct block *list = manager_detach(&device->memory, NULL, NULL);
-  if (free_memory) {
-    manager_free_list(device->api, list);
-  } else {
-    manager_forget_list(list);
   }
 }
 

@@ -17,15 +17,15 @@ struct allocation {
   unsigned refs;    /* buffers; 0: dead */
   unsigned flights; /* uses in flight */
   size_t bytes;     /* asked for */
-  uint64_t since;   /* when its memory was taken, as an id, */
-  uint32_t slot;    /* and for a first use on which slot */
+  uint32_t slot;    /* for a first use on which slot its memory was taken */
   void *address;    /* NULL while there is no memory, and for 0 bytes */
-  struct block *block;
+  struct slice *slice;
   struct marks marks;
   struct claims claims;
   struct luhip_device *device;   /* not retained: the buffers do */
   struct luhip_program *program; /* of a module global: the memory is the module's, every buffer retains the program */
   struct metadata_entry *metadata; /* the entry that it is, else NULL */
+  struct planned *planned;         /* its place in a plan, NULL: none */
   bool internal;                   /* the server's own, not one of the buffers of memory() */
   luhip_layout made;               /* how it was made, for messages */
   struct allocation *next, *previous;
@@ -42,16 +42,14 @@ void allocation_land(struct allocation *allocation);
 /* Stays, with its memory, while the lock is dropped. */
 void allocation_hold(struct allocation *allocation);
 void allocation_unhold(struct allocation *allocation);
-/* Gives it memory, ordered for a first use on `slot`. On MANAGER_LIMIT and MANAGER_DRIVER, *error says what was asked
-   and what there was. MANAGER_RELEASE: see manager.h. */
+/* Gives it memory, ordered for a first use on `slot`. MANAGER_RELEASE: see manager.h. Where it fails otherwise, *error
+   says what was asked and what there was. */
 enum manager_result allocation_materialise(struct allocation *allocation, uint32_t slot, bool last,
                                            luhip_error **error);
-/* The block is its memory from now on. */
-void allocation_take_block(struct allocation *allocation, struct block *block);
-/* Frees the cache to the driver; drops the lock. False when the device was closed meanwhile. */
-bool cache_release(luhip_device *device);
+/* The same from what the slot's manager has free, so that nothing is asked of the driver; false when it has nothing. */
+bool allocation_take_existing(struct allocation *allocation, uint32_t slot);
 /* Close: every allocation loses its memory. */
-void allocations_close(luhip_device *device, bool free_memory);
+void allocations_close(luhip_device *device);
 /* How many live allocations carry this failure. */
 size_t allocations_carrying(luhip_device *device, const struct failure *failure);
 /* Claims on the region, added to the set. */

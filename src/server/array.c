@@ -4,6 +4,7 @@
 #include "server/array.h"
 
 #include "memory/layout.h"
+#include "server/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,20 +56,15 @@ static void list_remove(luhip_array *array) {
   array->next = array->previous = NULL;
 }
 
-struct pinned_block *staging_take(luhip_device *device, size_t bytes) {
-  struct order_view host = {device, SLOTS};
-  struct pinned_block *block = pinned_take(&device->pinned, bytes, order_passed, &host, &device->trash.pinned);
-  return block;
-}
-
-luhip_status array_new_for(luhip_device *device, const luhip_layout *layout, luhip_array **out, luhip_error **error) {
-  struct pinned_block *block = layout->bytes ? staging_take(device, layout->bytes) : NULL;
+luhip_status array_new_for(luhip_device *device, uint32_t slot, const luhip_layout *layout, luhip_array **out,
+                           luhip_error **error) {
+  struct slice *block = layout->bytes ? staging_take(device, slot, layout->bytes) : NULL;
   luhip_array *array = block ? array_make(layout) : NULL;
   if (!array) {
-    if (block) pinned_give(&device->pinned, block);
+    if (block) manager_give(block);
     return make_plain(layout, out, error);
   }
-  array->data = block->data;
+  array->data = block->address;
   array->block = block;
   array->device = device_retain(device);
   device->pinned_in_use += layout->bytes;
@@ -90,7 +86,7 @@ luhip_status luhip_array_new_staging(luhip_device *device, luhip_dtype dtype, in
   luhip_status status = layout_packed(dtype, ndim, shape, &layout, error);
   if (!status) status = device_enter(device, error);
   if (status) return status;
-  status = array_new_for(device, &layout, array, error);
+  status = array_new_for(device, DEFAULT_SLOT, &layout, array, error);
   device_leave(device);
   if (!status && layout.bytes) memset((*array)->data, 0, layout.bytes);
   return status;
@@ -100,21 +96,21 @@ luhip_status luhip_array_new_staging(luhip_device *device, luhip_dtype dtype, in
 
 /* A block whose device was closed. Freeing it could wait for the work of a server opened since on the same device,
    so that one takes it over; only where there is none the driver gets it. */
-static void dispose(const luhip_device *closed, struct pinned_block *block) {
+static void dispose(const luhip_device *closed, struct slice *block) {
   luhip_device *device = device_successor(closed);
   bool taken = false;
   if (device && device != closed && device_enter_quietly(device)) {
     taken = __atomic_load_n(&device->state, __ATOMIC_RELAXED) != DEVICE_CLOSED;
     if (taken) {
       marks_free(&block->marks); /* they were places in the closed server's streams */
-      pinned_adopt(&device->pinned, block);
+      taken = memory_adopt_pinned(device, block);
     }
     device_leave_quietly(device);
   }
   if (device) device_release(device);
   if (taken) return;
   closed->api->hipSetDevice(closed->ordinal);
-  pinned_free_list(closed->api, block);
+  pages_free(block->page); /* its storage is the closed device's, which this array keeps */
 }
 
 /* With the lock of the array's device, if it has one. */
@@ -127,7 +123,7 @@ static void destroy(luhip_array *array) {
   } else {
     list_remove(array);
     device->pinned_in_use -= array->layout.bytes;
-    pinned_give(&device->pinned, array->block);
+    manager_give(array->block);
   }
   free(array);
 }
@@ -166,7 +162,7 @@ void arrays_orphan(luhip_device *device) {
     luhip_array *array = device->arrays;
     list_remove(array);
     array->orphan = true;
-    pinned_leave(&device->pinned, array->block);
+    manager_leave(array->block);
     device->pinned_in_use -= array->layout.bytes;
   }
 }

@@ -14,6 +14,7 @@
 #include "server/array.h"
 #include "server/buffer.h"
 #include "server/graph.h"
+#include "server/memory.h"
 #include "server/program.h"
 
 #include <stdlib.h>
@@ -36,6 +37,15 @@ luhip_status capture_refuse_all(const luhip_device *device, const char *call, lu
                    device->info.id);
 }
 
+luhip_status capture_refuse_open(const luhip_device *device, const char *call, luhip_error **error) {
+  for (uint32_t slot = 0; slot < SLOTS; slot++) {
+    if (!device->captures[slot]) continue;
+    return error_set(error, LUHIP_E_CAPTURE, "%s: not possible while a capture is open on device %s; it goes on", call,
+                     device->info.id);
+  }
+  return LUHIP_OK;
+}
+
 static uintptr_t this_thread(void) {
   return (uintptr_t)pthread_self();
 }
@@ -50,68 +60,15 @@ luhip_status capture_refuse_thread(const luhip_device *device, const char *call,
 
 /* ---- memory of the warm-up ----------------------------------------------------------------------------------- */
 
-bool capture_keeps(luhip_device *device, const struct allocation *allocation, struct block *block) {
-  struct capture *capture = device->captures[allocation->slot];
-  if (!capture || capture->state != LUHIP_CAPTURE_PREPARED || allocation->since <= capture->since) return false;
-  block->next = capture->kept;
-  capture->kept = block;
-  return true;
-}
-
-static void give_kept(luhip_device *device, struct capture *capture) {
-  while (capture->kept) {
-    struct block *block = capture->kept;
-    capture->kept = block->next;
-    block->next = NULL;
-    manager_give(&device->memory, block);
-  }
-}
-
-static struct block *take_kept(luhip_device *device, struct capture *capture, size_t bytes) {
-  size_t rounded = manager_rounded(&device->memory, bytes);
-  for (struct block **link = &capture->kept; *link; link = &(*link)->next) {
-    struct block *block = *link;
-    if (block->bytes != rounded) continue;
-    *link = block->next;
-    block->next = NULL;
-    return block;
-  }
-  return NULL;
-}
-
-/* A buffer that the warm-up made and that lives on will have a counterpart in the recording: a block for it, if there
-   is memory. */
-static void keep_counterparts(luhip_device *device, struct capture *capture) {
-  struct order_view view = {device, capture->slot};
-  for (struct allocation *a = device->allocations; a; a = a->next) {
-    if (!a->refs || a->internal || !a->block || a->slot != capture->slot || a->id <= capture->since) continue;
-    struct block *block;
-    hip_error_t rc;
-    if (manager_take(&device->memory, a->bytes, true, order_passed, &view, &block, &device->trash.blocks, &rc) !=
-        MANAGER_OK)
-      return;
-    block->next = capture->kept;
-    capture->kept = block;
-  }
-}
-
 luhip_status capture_memory(struct capture *capture, struct allocation *allocation, const char *what,
                             luhip_error **error) {
-  luhip_device *device = allocation->device;
-  struct block *block = take_kept(device, capture, allocation->bytes);
-  if (!block) block = manager_take_cached(&device->memory, allocation->bytes);
-  if (!block) {
-    char made[128];
-    layout_describe(&allocation->made, made, sizeof made);
-    return error_set(error, LUHIP_E_CAPTURE,
-                     "%s: new device memory for a buffer of %s (%zu bytes) would be needed, which a recording cannot "
-                     "take; write the buffer before, or run the same once as a warm-up; the recording goes on",
-                     what, made, allocation->bytes);
-  }
-  allocation->slot = capture->slot;
-  allocation->since = next_id();
-  allocation_take_block(allocation, block);
-  return LUHIP_OK;
+  if (allocation_take_existing(allocation, capture->slot)) return LUHIP_OK;
+  char made[128];
+  layout_describe(&allocation->made, made, sizeof made);
+  return error_set(error, LUHIP_E_CAPTURE,
+                   "%s: new device memory for a buffer of %s (%zu bytes) would be needed, which a recording cannot "
+                   "take; write the buffer before, or run the same once as a warm-up; the recording goes on",
+                   what, made, allocation->bytes);
 }
 
 /* Memory for everything the operation uses. */
@@ -152,10 +109,12 @@ static luhip_status prepare(luhip_device *device, uint32_t slot, luhip_error **e
   if (capture) return wrong_step(capture, "prepare_capture", "end or cancel that capture first", error);
   luhip_status status = device_sound(device, error);
   if (status) return status;
-  capture = calloc(1, sizeof *capture);
+  struct manager *memory = memory_of(device, slot);
+  capture = memory ? calloc(1, sizeof *capture) : NULL;
   if (!capture) return error_set(error, LUHIP_E_MEMORY, "the host has no memory for a capture");
   *capture = (struct capture){.state = LUHIP_CAPTURE_PREPARED, .slot = slot, .since = next_id()};
   device->captures[slot] = capture;
+  manager_prepare(memory, capture->since);
   return LUHIP_OK;
 }
 
@@ -168,7 +127,7 @@ static luhip_status begin(luhip_device *device, uint32_t slot, luhip_error **err
   luhip_graph *graph = graph_new(device);
   if (!graph) return error_set(error, LUHIP_E_MEMORY, "the host has no memory for a graph");
   slots_poll(device);
-  keep_counterparts(device, capture);
+  manager_record(memory_of(device, slot));
   capture->state = LUHIP_CAPTURE_RECORDING;
   capture->thread = this_thread();
   capture->graph = graph;
@@ -181,7 +140,7 @@ static luhip_status begin(luhip_device *device, uint32_t slot, luhip_error **err
 static void finish(luhip_device *device, struct capture *capture) {
   device->captures[capture->slot] = NULL;
   if (capture->state == LUHIP_CAPTURE_RECORDING) device->recordings--;
-  give_kept(device, capture);
+  manager_finish(memory_of(device, capture->slot));
   if (capture->graph) graph_drop(capture->graph);
   metadata_release_pins(device, &capture->pins);
   luhip_error_release(capture->doom);
@@ -365,13 +324,13 @@ luhip_status capture_write(struct capture *capture, struct command *command, con
   luhip_status status = find_memory(capture, command, "write", error);
   if (status) return status;
   size_t bytes = region_bytes(&command->uses[0].region);
-  struct pinned_block *block = staging_take(device, bytes);
-  void *copy = block ? block->data : malloc(bytes);
+  struct slice *block = staging_take(device, capture->slot, bytes);
+  void *copy = block ? block->address : malloc(bytes);
   if (!copy) return error_set(error, LUHIP_E_MEMORY, "write: the host has no memory for a copy of %zu bytes", bytes);
   memcpy(copy, data, bytes);
   struct node node = {.kind = LUHIP_NODE_WRITE, .write = {.to = command->uses[0].region, .data = copy, .block = block}};
   status = add(capture, command, &node, "write", error);
-  if (status && block) pinned_give(&device->pinned, block);
+  if (status && block) manager_give(block);
   if (status && !block) free(copy);
   return status;
 }
@@ -381,7 +340,7 @@ luhip_status capture_fill(struct capture *capture, struct command *command, cons
   struct node node = {.kind = LUHIP_NODE_FILL, .fill = *filling};
   luhip_status status = find_memory(capture, command, "fill", error);
   if (!status) status = add(capture, command, &node, "fill", error);
-  if (status && filling->block) pinned_give(&command->device->pinned, filling->block);
+  if (status && filling->block) manager_give(filling->block);
   return status;
 }
 

@@ -1,8 +1,8 @@
 /*
  * capture.h - recording what a stream would do.
  *
- * A capture belongs to a slot. While it is prepared, memory that operations on the slot take and that is freed again is
- * kept here instead of going to the cache, so that the recording finds as many blocks as the warm-up needed (F2, F3).
+ * A capture belongs to a slot. While it is prepared, the slot's memory manager keeps what operations take and what is
+ * freed again, so that the recording finds as many slices as the warm-up needed (F2, F3; memory/manager.h).
  * While it records, each operation becomes a node of the graph to be; it runs nothing, claims nothing and leaves no
  * mark (F8).
  */
@@ -17,9 +17,8 @@
 struct capture {
   luhip_capture_state state;
   uint32_t slot;
-  uint64_t since;     /* when it was prepared, as an id */
-  uintptr_t thread;   /* that began to record */
-  struct block *kept; /* memory of the warm-up, by `next` */
+  uint64_t since;   /* when it was prepared, as an id */
+  uintptr_t thread; /* that began to record */
   struct metadata_pins pins;
   luhip_graph *graph; /* while recording */
   luhip_error *doom;  /* why it cannot end well; NULL: it can */
@@ -34,10 +33,10 @@ static inline struct capture *capture_recording(const luhip_device *device, uint
 /* E_CAPTURE for a call that cannot be recorded: on a slot that records; on any; by the thread that began one (F4). */
 luhip_status capture_refuse(const luhip_device *device, uint32_t slot, const char *call, luhip_error **error);
 luhip_status capture_refuse_all(const luhip_device *device, const char *call, luhip_error **error);
+/* While any capture is prepared or records. */
+luhip_status capture_refuse_open(const luhip_device *device, const char *call, luhip_error **error);
 luhip_status capture_refuse_thread(const luhip_device *device, const char *call, luhip_error **error);
 
-/* Memory that is freed while its slot is prepared: true, and it stays with the capture. */
-bool capture_keeps(luhip_device *device, const struct allocation *allocation, struct block *block);
 /* The slot's stream goes: so does its capture. */
 void capture_end_with(luhip_device *device, uint32_t slot);
 void captures_close(luhip_device *device);

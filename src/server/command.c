@@ -4,6 +4,7 @@
 #include "server/command.h"
 
 #include "server/future.h"
+#include "server/memory.h"
 
 bool command_find_taints(const struct command *command, struct failure_set *set) {
   for (uint32_t i = 0; i < command->nuses; i++) {
@@ -32,7 +33,7 @@ static enum command_state materialise(struct command *command, struct allocation
     return COMMAND_READY;
   case MANAGER_RELEASE:
     command_hold(command);
-    if (cache_release(command->device)) return COMMAND_AGAIN;
+    if (memory_release(command->device)) return COMMAND_AGAIN;
     error = error_new(LUHIP_E_FREED, "device %s was closed", command->device->info.id);
     *failure = failure_new(&command->device->failures, error);
     return COMMAND_FAILED;

@@ -17,6 +17,7 @@
 #include "server/capture.h"
 #include "server/event.h"
 #include "server/graph.h"
+#include "server/memory.h"
 #include "server/program.h"
 #include "server/server.h"
 #include "server/stream.h"
@@ -119,15 +120,14 @@ bool handles_add(struct handles *handles, void *handle) {
 }
 
 static bool has_trash(const struct trash *trash) {
-  return trash->blocks || trash->pinned || trash->programs || trash->graphs.count || trash->events.count;
+  return trash->pages || trash->programs || trash->graphs.count || trash->events.count;
 }
 
 static void empty_trash(luhip_device *device) {
   struct trash trash = device->trash;
   device->trash = (struct trash){0};
   device_drop(device);
-  manager_free_list(device->api, trash.blocks);
-  pinned_free_list(device->api, trash.pinned);
+  pages_free(trash.pages);
   program_unload_list(device->api, trash.programs);
   for (size_t i = 0; i < trash.graphs.count; i++) device->api->hipGraphExecDestroy(trash.graphs.list[i]);
   for (size_t i = 0; i < trash.events.count; i++) device->api->hipEventDestroy(trash.events.list[i]);
@@ -170,6 +170,7 @@ void device_release(luhip_device *device) {
   if (__atomic_sub_fetch(&device->refs, 1, __ATOMIC_ACQ_REL) > 0) return;
   if (device->fork_count == fork_count()) pthread_mutex_destroy(&device->lock);
   luhip_error_release(device->failures.spare.error);
+  memory_free(device);
   free(device);
 }
 
@@ -229,8 +230,9 @@ static luhip_status device_new(const struct device_name *name, const luhip_open_
   luhip_status status = fill_options(device, &device->options, error);
   if (!status) {
     hip_error_t rc = devices_describe(name, &device->info);
-    status = rc == hip_Success ? start_driver(device, error) : not_started(device, rc, error);
+    status = rc == hip_Success ? memory_open(device, error) : not_started(device, rc, error);
   }
+  if (!status) status = start_driver(device, error);
   if (status) {
     device_release(device);
     return status;
@@ -241,11 +243,6 @@ static luhip_status device_new(const struct device_name *name, const luhip_open_
     pitch = 0;
   }
   device->pitch_alignment = pitch > 0 ? (size_t)pitch : device->info.alignment;
-  device->memory = (struct manager){.api = name->api,
-                                    .alignment = device->options.checked ? 1 : device->info.alignment,
-                                    .limit = device->options.memory_limit,
-                                    .cache_limit = device->info.memory_bytes / 4};
-  device->pinned = (struct pinned){.api = name->api, .cache_limit = (size_t)512 << 20};
   *out = device;
   return LUHIP_OK;
 }
@@ -264,6 +261,13 @@ static luhip_status check_options(const luhip_device *device, const luhip_open_o
     snprintf(a, sizeof a, "%zu", wanted->memory_limit);
     snprintf(b, sizeof b, "%zu", has->memory_limit);
     return conflict(device, "limit", a, has->memory_limit ? b : "none", error);
+  }
+  if (wanted->pools &&
+      !pools_equal(wanted->pools, wanted->npools, device->memory.layout.list, device->memory.layout.count))
+    return conflict(device, "pools", "others", "its own", error);
+  if (wanted->persistent && wanted->persistent != has->persistent) {
+    static const char *const policies[] = {"auto", "disabled", "enforced"};
+    return conflict(device, "persistent", policies[wanted->persistent], policies[has->persistent], error);
   }
   if (wanted->timeout_ms && wanted->timeout_ms != has->timeout_ms) {
     snprintf(a, sizeof a, "%u", wanted->timeout_ms);
@@ -363,14 +367,9 @@ static void give_back(luhip_device *device, bool idle) {
   graphs_close(device, idle);
   metadata_close(device);
   arrays_orphan(device);
-  allocations_close(device, idle);
+  allocations_close(device);
   programs_close(device, idle);
-  struct pinned_block *pinned = pinned_detach(&device->pinned, NULL, NULL);
-  if (idle) {
-    pinned_free_list(device->api, pinned);
-  } else {
-    pinned_forget_list(pinned);
-  }
+  memory_close(device, idle);
   events_close(device, idle);
   slots_close(device, idle);
   stream_close_default(device);

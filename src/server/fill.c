@@ -9,6 +9,7 @@
 #include "server/array.h"
 #include "server/capture.h"
 #include "server/command.h"
+#include "server/memory.h"
 #include "server/transfer.h"
 
 #include <string.h>
@@ -54,7 +55,7 @@ static hip_error_t enqueue_memset(const struct filling *f, char *first, hip_stre
 static hip_error_t enqueue_doubling(const struct filling *f, char *first, hip_stream_t stream, size_t *calls) {
   const struct region *region = &f->region;
   struct place at = {first, region->pitch};
-  struct place seed = {f->block->data, f->seed};
+  struct place seed = {f->block->address, f->seed};
   hip_error_t rc = enqueue_copy_in(f->device, stream, at, seed, f->seed, 1, hip_MemcpyHostToDevice);
   (*calls)++;
   for (size_t done = f->seed, part; done < region->width && rc == hip_Success; done += part, (*calls)++) {
@@ -82,18 +83,18 @@ static hip_error_t enqueue(struct command *command, void *user) {
 }
 
 /* Pinned memory with the pattern repeated, from which doubling starts. */
-static luhip_status make_seed(struct filling *f, luhip_error **error) {
+static luhip_status make_seed(struct filling *f, uint32_t slot, luhip_error **error) {
   f->seed = f->region.width < SEED_MOST ? f->region.width : SEED_MOST; /* both are multiples of the pattern */
-  f->block = staging_take(f->device, f->seed);
+  f->block = staging_take(f->device, slot, f->seed);
   if (!f->block) return error_set(error, LUHIP_E_OOM, "fill: no pinned memory for %zu bytes", f->seed);
-  for (size_t i = 0; i < f->seed; i += f->size) memcpy((char *)f->block->data + i, f->pattern, f->size);
+  for (size_t i = 0; i < f->seed; i += f->size) memcpy((char *)f->block->address + i, f->pattern, f->size);
   return LUHIP_OK;
 }
 
 static luhip_status fill_locked(luhip_buffer *buffer, uint32_t slot, struct filling *f, luhip_error **error) {
   luhip_status status = buffer_usable(buffer, f->device, "fill", error);
   if (status || region_empty(&f->region)) return status;
-  if (!memset_serves(f, buffer->allocation)) status = make_seed(f, error);
+  if (!memset_serves(f, buffer->allocation)) status = make_seed(f, slot, error);
   if (status) return status;
   struct op_use use;
   struct command command = {.device = f->device, .uses = &use, .slot = slot};
@@ -104,7 +105,7 @@ static luhip_status fill_locked(luhip_buffer *buffer, uint32_t slot, struct fill
   command_close(&command);
   if (f->block) {
     marks_read(&f->block->marks, slot, f->device->slots[slot].tail);
-    pinned_give(&f->device->pinned, f->block);
+    manager_give(f->block);
   }
   return status;
 }

@@ -64,7 +64,7 @@ static struct op_use *hold_uses(const struct op_use *uses, uint32_t nuses) {
   return copy;
 }
 
-static void node_drop(luhip_device *device, struct node *node) {
+static void node_drop(struct node *node) {
   switch (node->kind) {
   case LUHIP_NODE_KERNEL:
     program_release_locked(node->launch.kernel->program);
@@ -73,13 +73,13 @@ static void node_drop(luhip_device *device, struct node *node) {
     break;
   case LUHIP_NODE_WRITE:
     if (node->write.block) {
-      pinned_give(&device->pinned, node->write.block);
+      manager_give(node->write.block);
     } else {
       free((void *)node->write.data);
     }
     break;
   case LUHIP_NODE_FILL:
-    if (node->fill.block) pinned_give(&device->pinned, node->fill.block);
+    if (node->fill.block) manager_give(node->fill.block);
     break;
   case LUHIP_NODE_COPY:
     break;
@@ -353,7 +353,7 @@ bool graph_exchange_uses(luhip_graph *graph, struct node *node, const struct op_
 void graph_empty(luhip_graph *graph) {
   if (graph->emptied) return;
   graph->emptied = true;
-  for (uint32_t i = 0; i < graph->nnodes; i++) node_drop(graph->device, &graph->nodes[i]);
+  for (uint32_t i = 0; i < graph->nnodes; i++) node_drop(&graph->nodes[i]);
   struct sets sets = sets_of_graph(graph);
   sets_free(&sets);
   graph_set_sets(graph, &sets);

@@ -44,7 +44,7 @@ struct node {
     struct {
       struct region to;
       const void *data; /* in the block, or in plain memory of its own */
-      struct pinned_block *block;
+      struct slice *block;
     } write;
   };
 };

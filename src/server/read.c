@@ -93,7 +93,7 @@ static luhip_status start_copies(luhip_future *future, luhip_buffer *const *buff
     const luhip_layout *layout = &buffers[i]->layout;
     layout_region(layout, future->what, &region, NULL);
     layout_packed(layout->dtype, layout->ndim, layout->shape, &packed, NULL);
-    status = array_new_for(device, &packed, &future->arrays[i], error);
+    status = array_new_for(device, future->slot, &packed, &future->arrays[i], error);
     if (!status && !buffers[i]->allocation) status = buffer_usable(buffers[i], device, future->what, error);
     if (!status && !region_empty(&region)) status = copy_out(future, buffers[i], &region, future->arrays[i], error);
   }

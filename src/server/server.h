@@ -7,6 +7,7 @@
  *   slot.c       streams as numbered slots: positions, markers, what has passed
  *   wait.c       host waits, none of which holds the lock
  *   order.c      device-side order between slots, from the marks of each allocation
+ *   memory.c     the memory managers of each slot, and what they are asked   plan.c  trying a layout without memory
  *   allocation.c what buffers share: memory when it is first needed, claims, marks
  *   claims.c     which bytes carry which failure        failure.c  the failures themselves
  *   command.c    the scope of every operation: claims, memory, order, enqueue, settle
@@ -30,7 +31,7 @@
 #include "hip/api.h"
 #include "luhip.h"
 #include "memory/manager.h"
-#include "memory/pinned.h"
+#include "memory/pools.h"
 #include "server/failure.h"
 #include "server/inflight.h"
 #include "server/profiler.h"
@@ -49,10 +50,27 @@ struct handles {
 
 /* What is given back to the driver by whoever leaves the device next, after the lock was dropped. */
 struct trash {
-  struct block *blocks;
-  struct pinned_block *pinned;
+  struct page *pages; /* of device and pinned memory, by `older` */
   struct luhip_program *programs;
   struct handles graphs, events;
+};
+
+/* Who asks order_passed: a slot, or the host, which is SLOTS. */
+struct order_view {
+  struct luhip_device *device;
+  uint32_t slot;
+};
+
+/* memory.c */
+struct memory {
+  struct manager device, pinned;
+};
+
+struct device_memory {
+  struct storage device, pinned;
+  struct pools layout;         /* of streams made from now on */
+  struct memory *slots[SLOTS]; /* NULL: it has used none */
+  struct order_view host;
 };
 
 struct luhip_device {
@@ -77,9 +95,8 @@ struct luhip_device {
   struct marker *spare_markers;
   uint64_t sequence; /* the last one given to an operation */
   struct inflight inflight;
-  struct manager memory;
-  struct pinned pinned;
-  size_t pinned_in_use;
+  struct device_memory memory;
+  size_t pinned_in_use; /* by host arrays */
   struct failure_store failures;
   struct metadata *metadata[SLOTS]; /* NULL: none on this slot */
   struct failure *poison;           /* E8: held; NULL while the device is sound */
@@ -194,11 +211,8 @@ static inline hip_error_t order_after(luhip_device *device, uint32_t slot, const
   }
   return rc;
 }
-/* marks_passed callbacks: user is a struct order_view. For the host, slot is SLOTS. */
-struct order_view {
-  luhip_device *device;
-  uint32_t slot;
-};
+
+/* marks_passed callback: user is a struct order_view. */
 bool order_passed(void *view, const struct marks *marks);
 
 /* ---- fault.c ------------------------------------------------------------------------------------------------- */

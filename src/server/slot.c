@@ -9,7 +9,7 @@
  */
 #include "server/slot.h"
 
-#include "server/server.h"
+#include "server/memory.h"
 
 #include <stdlib.h>
 
@@ -143,6 +143,7 @@ void slots_reap(struct luhip_device *device) {
     if (!slot->handle || slot->owner || slot->passed < slot->tail) continue;
     device->api->hipStreamDestroy(slot->handle);
     slot->handle = NULL;
+    memory_reap(device, i);
   }
 }
 

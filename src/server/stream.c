@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "server/capture.h"
 #include "server/event.h"
+#include "server/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ static luhip_stream *stream_make(luhip_device *device, uint32_t index) {
   if (!stream) return NULL;
   *stream = (luhip_stream){.refs = 1, .id = next_id(), .device = device_retain(device), .slot = index};
   device->slots[index].owner = stream;
+  memory_stream_made(device, index);
   return stream;
 }
 

@@ -33,9 +33,9 @@ struct filling {
   luhip_device *device;
   struct region region;
   unsigned char pattern[FILL_LARGEST_ELEMENT];
-  size_t size;                /* of the pattern, as short as it can be */
-  struct pinned_block *block; /* of the seed; NULL where memset serves */
-  size_t seed;                /* bytes in it */
+  size_t size;         /* of the pattern, as short as it can be */
+  struct slice *block; /* of the seed; NULL where memset serves */
+  size_t seed;         /* bytes in it */
 };
 
 /* *calls (optional) counts the calls that were made. */

@@ -11,6 +11,7 @@
 #include "server/array.h"
 #include "server/capture.h"
 #include "server/command.h"
+#include "server/memory.h"
 #include "server/transfer.h"
 
 #include <string.h>
@@ -34,8 +35,8 @@ struct writing {
   struct allocation *allocation; /* held by the caller or the lock */
   struct region region;          /* of the destination; the source is packed */
   const char *data;
-  struct pinned_block *block; /* where data lies, when it is pinned: marked as read */
-  luhip_array *array;         /* that the block belongs to */
+  struct slice *block; /* where data lies, when it is pinned: marked as read */
+  luhip_array *array;  /* that the block belongs to */
   struct failure *provisional;
 };
 
@@ -66,31 +67,31 @@ static luhip_status still_open(luhip_device *device, luhip_error **error) {
 }
 
 /* Copies host memory, without the lock when it takes long. */
-static luhip_status fill_block(luhip_device *device, struct pinned_block *block, const char *data, size_t bytes,
+static luhip_status fill_block(luhip_device *device, struct slice *block, const char *data, size_t bytes,
                                luhip_error **error) {
   if (bytes <= COPY_UNDER_LOCK) {
-    memcpy(block->data, data, bytes);
+    memcpy(block->address, data, bytes);
     return LUHIP_OK;
   }
   device_drop(device);
-  memcpy(block->data, data, bytes);
+  memcpy(block->address, data, bytes);
   device_retake(device);
   return still_open(device, error);
 }
 
 static luhip_status write_staged(struct writing *w, luhip_error **error) {
   size_t bytes = region_bytes(&w->region);
-  struct pinned_block *block = staging_take(w->device, bytes);
+  struct slice *block = staging_take(w->device, w->slot, bytes);
   if (!block) return write_region(w, error);
   allocation_hold(w->allocation); /* the buffer may be freed while the lock is dropped */
   luhip_status status = fill_block(w->device, block, w->data, bytes, error);
   if (!status) {
-    w->data = block->data;
+    w->data = block->address;
     w->block = block;
     status = write_region(w, error);
   }
   allocation_unhold(w->allocation);
-  pinned_give(&w->device->pinned, block);
+  manager_give(block);
   return status;
 }
 
@@ -113,7 +114,7 @@ static struct region part_of(const struct region *region, size_t done, size_t mo
   return part;
 }
 
-static luhip_status write_chunk(const struct writing *whole, struct pinned_block *block, const struct region *part,
+static luhip_status write_chunk(const struct writing *whole, struct slice *block, const struct region *part,
                                 size_t done, luhip_error **error) {
   luhip_device *device = whole->device;
   struct waiting waiting = waiting_start(NULL);
@@ -122,13 +123,12 @@ static luhip_status write_chunk(const struct writing *whole, struct pinned_block
   if (status) return status;
   struct writing w = *whole;
   w.region = *part;
-  w.data = block->data;
+  w.data = block->address;
   w.block = block;
   return write_region(&w, error);
 }
 
-static luhip_status write_chunks(const struct writing *w, struct pinned_block *blocks[2], size_t chunk,
-                                 luhip_error **error) {
+static luhip_status write_chunks(const struct writing *w, struct slice *blocks[2], size_t chunk, luhip_error **error) {
   size_t total = region_bytes(&w->region);
   luhip_status status = LUHIP_OK;
   for (size_t done = 0, i = 0; done < total && !status; i++) {
@@ -151,10 +151,10 @@ static void settle(struct writing *w, luhip_error *error) {
 static luhip_status write_chunked(struct writing *w, luhip_error **error) {
   luhip_device *device = w->device;
   size_t chunk = w->region.rows > 1 && w->region.width > CHUNK ? w->region.width : CHUNK;
-  struct pinned_block *blocks[2] = {staging_take(device, chunk), staging_take(device, chunk)};
+  struct slice *blocks[2] = {staging_take(device, w->slot, chunk), staging_take(device, w->slot, chunk)};
   if (!blocks[0] || !blocks[1]) {
     for (int i = 0; i < 2; i++) {
-      if (blocks[i]) pinned_give(&device->pinned, blocks[i]);
+      if (blocks[i]) manager_give(blocks[i]);
     }
     return write_region(w, error);
   }
@@ -167,7 +167,7 @@ static luhip_status write_chunked(struct writing *w, luhip_error **error) {
   luhip_status status = write_chunks(w, blocks, chunk, &failed);
   settle(w, failed);
   allocation_unhold(w->allocation);
-  for (int i = 0; i < 2; i++) pinned_give(&device->pinned, blocks[i]);
+  for (int i = 0; i < 2; i++) manager_give(blocks[i]);
   if (failed) error_give(error, failed);
   return status;
 }

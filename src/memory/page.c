@@ -1,0 +1,85 @@
+/*
+ * page.c - making, cutting, fusing and freeing pages.
+ */
+#include "memory/page.h"
+
+#include "base/log.h"
+
+#include <stdlib.h>
+
+enum page_result page_new(struct storage *storage, size_t bytes, struct page **out, int *code) {
+  if (!storage_within_limit(storage, bytes)) return PAGE_LIMIT;
+  struct page *page = calloc(1, sizeof *page);
+  struct slice *slice = page ? calloc(1, sizeof *slice) : NULL;
+  void *address = NULL;
+  enum page_result result = PAGE_NO_HOST;
+  if (!slice) goto failed;
+  *code = storage->allocate(storage->user, bytes, &address);
+  result = *code == storage->full ? PAGE_FULL : PAGE_FAILED;
+  if (*code) goto failed;
+  *page = (struct page){.address = address, .bytes = bytes, .storage = storage, .first = slice};
+  *slice = (struct slice){.address = address, .bytes = bytes, .page = page};
+  storage->reserved += bytes;
+  LOG(LOG_MEMORY, LOG_BASIC, "%zu bytes taken from the driver, %zu held", bytes, storage->reserved);
+  *out = page;
+  return PAGE_OK;
+failed:
+  free(slice);
+  free(page);
+  return result;
+}
+
+void page_leave(struct page *page) {
+  page->storage->reserved -= page->bytes;
+  LOG(LOG_MEMORY, LOG_BASIC, "%zu bytes given back to the driver, %zu held", page->bytes, page->storage->reserved);
+  page->pool = NULL;
+}
+
+static void drop(struct page *list, bool release) {
+  for (struct page *older; list; list = older) {
+    older = list->older;
+    if (release) list->storage->release(list->storage->user, list->address);
+    for (struct slice *slice = list->first, *after; slice; slice = after) {
+      after = slice->after;
+      marks_free(&slice->marks);
+      free(slice);
+    }
+    free(list);
+  }
+}
+
+void pages_free(struct page *list) {
+  drop(list, true);
+}
+
+void pages_forget(struct page *list) {
+  drop(list, false);
+}
+
+struct slice *slice_cut(struct slice *slice, size_t bytes) {
+  struct slice *rest = calloc(1, sizeof *rest);
+  if (!rest || !marks_merge(&rest->marks, &slice->marks)) {
+    free(rest);
+    return NULL;
+  }
+  rest->address = (char *)slice->address + bytes;
+  rest->bytes = slice->bytes - bytes;
+  rest->page = slice->page;
+  rest->before = slice;
+  rest->after = slice->after;
+  if (rest->after) rest->after->before = rest;
+  slice->after = rest;
+  slice->bytes = bytes;
+  return rest;
+}
+
+bool slice_fuse(struct slice *slice) {
+  struct slice *gone = slice->after;
+  if (!marks_merge(&slice->marks, &gone->marks)) return false;
+  slice->bytes += gone->bytes;
+  slice->after = gone->after;
+  if (slice->after) slice->after->before = slice;
+  marks_free(&gone->marks);
+  free(gone);
+  return true;
+}
