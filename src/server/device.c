@@ -368,8 +368,8 @@ static void give_back(luhip_device *device, bool idle) {
   metadata_close(device);
   arrays_orphan(device);
   allocations_close(device);
+  memory_close(device, idle); /* waits, as hipFree does, also where the waits above were refused */
   programs_close(device, idle);
-  memory_close(device, idle);
   events_close(device, idle);
   slots_close(device, idle);
   stream_close_default(device);
