@@ -250,6 +250,9 @@ LUHIP_API bool luhip_pool_kind_parse(const char *text, luhip_pool_kind *kind);
 /* Writes the preset "sub-slices", "exclusive" or "direct" for a device of `total` bytes; E_ARGUMENT for another name. */
 LUHIP_API luhip_status luhip_pools_preset(const char *name, size_t total, luhip_pool list[LUHIP_MAX_POOLS],
                                           size_t *count, luhip_error **error);
+/* The same for the memory of this device, or its limit. */
+LUHIP_API luhip_status luhip_device_preset(luhip_device *device, const char *name, luhip_pool list[LUHIP_MAX_POOLS],
+                                           size_t *count, luhip_error **error);
 /* Whether a list makes sense: E_ARGUMENT with all that is wrong with it, each with its place and key. */
 LUHIP_API luhip_status luhip_pools_check(const luhip_pool *list, size_t count, luhip_error **error);
 
@@ -268,6 +271,8 @@ typedef struct luhip_open_options {
      CPU device, whose guard pages stand around the driver's allocations. Ignored in checked mode, which is "direct". */
   const luhip_pool *pools;
   size_t npools;
+  const char
+      *preset; /* where pools is NULL: the name of a preset, for the device's memory or the limit; NULL: as said */
   luhip_persistent_policy persistent;
 } luhip_open_options;
 

@@ -12,6 +12,7 @@
 local core = require "luhip.core"
 local config = require "luhip.config"
 local errors = require "luhip.errors"
+local memory = require "luhip.memory"
 local profile = require "luhip.profile"
 local summary = require "luhip.summary"
 local timing = require "luhip.timing"
@@ -119,6 +120,11 @@ core.methods.device.time = timing.time
 
 --- Times every operation of a function: `dev:profile(fn)`; see luhip.profile.
 core.methods.device.profile = profile.profile
+
+--- What the pools of a device hold, persistent mode, and plans: see luhip.memory.
+core.methods.device.memory_report = memory.report
+core.methods.device.memory_mode = memory.mode
+core.methods.device.plan = memory.plan
 
 summary.install(core)
 

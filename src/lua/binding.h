@@ -43,6 +43,7 @@ struct lb_state;
   X(TRACE, trace)                                                                                                      \
   X(RESOURCE, resource)                                                                                                \
   X(IMAGE, image)                                                                                                      \
+  X(PLAN, plan)                                                                                                        \
   X(SCOPE, scope)                                                                                                      \
   X(EXPRESSION, expression)                                                                                            \
   X(SPACE, space)                                                                                                      \
@@ -239,10 +240,12 @@ luhip_status lb_wait_status(lua_State *L, lb_waiter waiter, void *object, luhip_
 struct lb_scope {
   luhip_stream *stream; /* the current one, borrowed from the scope; NULL: the default stream */
   bool dry;
+  luhip_plan *plan; /* that buffers made here are added to, borrowed; NULL: none */
 };
 struct lb_scope lb_scope(lua_State *L, const struct lb_state *state, const struct lb_device *device);
 int lb_device_with(lua_State *L);
 int lb_device_dry_run(lua_State *L);
+int lb_plan_run(lua_State *L); /* core.plan_run */
 
 /* ---- objects ---------------------------------------------------------------------------------------------------------------- */
 
@@ -256,6 +259,15 @@ struct lb_device *lb_check_device(lua_State *L, int idx); /* open */
 /* Opens a device as another user of it, and pushes the object. options may be NULL. */
 struct lb_device *lb_push_device(lua_State *L, const char *id, const luhip_open_options *options);
 extern const luaL_Reg lb_device_functions[]; /* core.devices, core.open */
+/* memory.c */
+extern const luaL_Reg lb_memory_methods[]; /* of devices */
+extern const luaL_Reg lb_memory_functions[];
+/* Pushes the list of pools at idx, checked; what: "open: pools". */
+const luhip_pool *lb_push_pools(lua_State *L, int idx, const char *what, size_t *count);
+struct lb_plan {
+  luhip_plan *plan; /* NULL: freed */
+};
+struct lb_plan *lb_check_plan(lua_State *L, int idx); /* not freed */
 /* The open device behind an owner; raises "freed" when it was closed. */
 luhip_device *lb_owner(lua_State *L, const struct lb_device *owner);
 

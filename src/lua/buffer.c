@@ -75,6 +75,13 @@ static int buffer_free(lua_State *L) {
 
 /* ---- making ---------------------------------------------------------------------------------------------------------------- */
 
+/* Within a plan, the new buffer is a part of it. */
+static luhip_status add_to_plan(lua_State *L, const struct lb_device *device, luhip_buffer *buffer,
+                                luhip_error **error) {
+  struct lb_scope scope = lb_scope(L, lb_state(L), device);
+  return scope.plan ? luhip_plan_add(scope.plan, buffer, error) : LUHIP_OK;
+}
+
 struct lb_buffer *lb_push_buffer(lua_State *L, const luhip_layout *layout, lb_buffer_maker make) {
   struct lb_device *device = lb_check_device(L, 1);
   struct lb_buffer *buffer = lb_new_buffer(L, 1, device);
@@ -85,6 +92,7 @@ struct lb_buffer *lb_push_buffer(lua_State *L, const luhip_layout *layout, lb_bu
   do {
     status = make(lb_owner(L, device), layout->dtype, layout->ndim, layout->shape, &buffer->buffer, &error);
   } while (lb_retry(L, device, status, &error, &tries));
+  if (status == LUHIP_OK) status = add_to_plan(L, device, buffer->buffer, &error);
   if (status == LUHIP_OK) return buffer;
   lb_discharge(&buffer->charged);
   lb_fail(L, status, error);

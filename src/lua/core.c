@@ -173,6 +173,7 @@ static void push_core(lua_State *L) {
       {"find_library", lb_find_library},
       {"toolchain", lb_toolchain},
       {"limits", lb_limits},
+      {"plan_run", lb_plan_run},
       {"log_sink", lb_log_sink},
       {"log_on", lb_log_on},
       {"log", lb_log},
@@ -193,6 +194,7 @@ static void push_core(lua_State *L) {
   luaL_setfuncs(L, functions, 0);
   luaL_setfuncs(L, lb_device_functions, 0);
   luaL_setfuncs(L, lb_trace_functions, 0);
+  luaL_setfuncs(L, lb_memory_functions, 0);
   luaL_setfuncs(L, lb_tune_functions, 0);
   lua_pushliteral(L, LUHIP_VERSION);
   lua_setfield(L, -2, "version");

@@ -50,16 +50,42 @@ static int core_devices(lua_State *L) {
   return 1;
 }
 
-/* Reads { device=, limit=, checked=, timeout= }; gives the id, which the table keeps. */
+/* Reads the option on top of the stack as a string. */
+static const char *option_text(lua_State *L, const char *name) {
+  if (lua_type(L, -1) != LUA_TSTRING)
+    lb_raise(L, LUHIP_E_TYPE, "open: %s must be a string, got %s", name, lb_type_name(L, -1));
+  return lua_tostring(L, -1);
+}
+
+static luhip_persistent_policy persistent_option(lua_State *L) {
+  static const char *const names[] = {"auto", "disabled", "enforced"};
+  const char *text = option_text(L, "persistent");
+  for (int i = 0; i < 3; i++)
+    if (strcmp(text, names[i]) == 0) return (luhip_persistent_policy)i;
+  lb_raise(L, LUHIP_E_ARGUMENT, "open: persistent is \"%s\"; there are \"auto\", \"disabled\" and \"enforced\"", text);
+  return LUHIP_PERSISTENT_AUTO;
+}
+
+/* A list of pools takes the place of the table's field in the stack slot `keep`, so that it stays. */
+static void pools_option(lua_State *L, int keep, luhip_open_options *options) {
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    options->preset = lua_tostring(L, -1);
+    return;
+  }
+  options->pools = lb_push_pools(L, -1, "open: pools", &options->npools);
+  lua_replace(L, keep);
+}
+
+/* Reads { device=, limit=, checked=, timeout=, pools=, persistent= }; gives the id, which the table keeps. */
 static const char *open_options(lua_State *L, int idx, luhip_open_options *options) {
-  static const char *const names[] = {"device", "limit", "checked", "timeout", NULL};
+  static const char *const names[] = {"device", "limit", "checked", "timeout", "pools", "persistent", NULL};
   const char *id = NULL;
-  for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+  lua_pushnil(L);
+  int keep = lua_gettop(L);
+  for (lua_pushnil(L); lua_next(L, idx); lua_settop(L, keep + 1)) {
     switch (lb_check_key(L, -2, names, "open")) {
     case 0:
-      if (lua_type(L, -1) != LUA_TSTRING)
-        lb_raise(L, LUHIP_E_TYPE, "open: device must be a string, got %s", lb_type_name(L, -1));
-      id = lua_tostring(L, -1);
+      id = option_text(L, "device");
       break;
     case 1:
       options->memory_limit = (size_t)lb_to_integer(L, -1, "open: limit", 0, LUA_MAXINTEGER);
@@ -69,8 +95,14 @@ static const char *open_options(lua_State *L, int idx, luhip_open_options *optio
         lb_raise(L, LUHIP_E_TYPE, "open: checked must be a boolean, got %s", lb_type_name(L, -1));
       options->checked = lua_toboolean(L, -1);
       break;
-    default:
+    case 3:
       options->timeout_ms = (unsigned)lb_to_integer(L, -1, "open: timeout", 0, UINT32_MAX);
+      break;
+    case 4:
+      pools_option(L, keep, options);
+      break;
+    default:
+      options->persistent = persistent_option(L);
       break;
     }
   }
@@ -194,48 +226,6 @@ static int device_flush(lua_State *L) {
   return lb_logged(L, 0);
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------------------- */
-
-static void set_size(lua_State *L, const char *name, size_t size) {
-  lua_pushinteger(L, (lua_Integer)size);
-  lua_setfield(L, -2, name);
-}
-
-/* dev:memory() -> { buffers=, in_use=, ..., pinned = { in_use=, reserved= } } */
-static int device_memory(lua_State *L) {
-  struct lb_device *device = lb_check_device(L, 1);
-  luhip_memory_info info;
-  luhip_error *error = NULL;
-  luhip_status status = luhip_device_memory(device->device, &info, &error);
-  if (status != LUHIP_OK) return lb_fail(L, status, error);
-  lua_createtable(L, 0, 8);
-  set_size(L, "buffers", info.buffers);
-  set_size(L, "in_use", info.in_use);
-  set_size(L, "padding", info.padding);
-  set_size(L, "reserved", info.reserved);
-  set_size(L, "limit", info.limit);
-  set_size(L, "device_free", info.device_free);
-  set_size(L, "device_total", info.device_total);
-  lua_createtable(L, 0, 2);
-  set_size(L, "in_use", info.pinned_in_use);
-  set_size(L, "reserved", info.pinned_reserved);
-  lua_setfield(L, -2, "pinned");
-  return 1;
-}
-
-static int device_memory_cleanup(lua_State *L) {
-  struct lb_device *device = lb_check_device(L, 1);
-  luhip_error *error = NULL;
-  struct lb_tries tries = {0};
-  luhip_status status;
-  do {
-    luhip_device *native = lb_owner(L, device);
-    lb_try(L, lb_state(L), &tries);
-    status = luhip_device_memory_cleanup(native, &error);
-  } while (lb_retry(L, device, status, &error, &tries));
-  return status == LUHIP_OK ? lb_logged(L, 0) : lb_fail(L, status, error);
-}
-
 /* ---- fields -------------------------------------------------------------------------------------------------------------------- */
 
 static const luhip_device_info *info(lua_State *L) {
@@ -315,9 +305,7 @@ void lb_open_device(lua_State *L) {
       {"sync", device_sync},
       {"check", device_check},
       {"flush", device_flush},
-      {"memory", device_memory},
       {"toolchain", device_toolchain},
-      {"memory_cleanup", device_memory_cleanup},
       {"close", device_close},
       {"free", device_close},
       {NULL, NULL},
@@ -326,6 +314,9 @@ void lb_open_device(lua_State *L) {
   static const luaL_Reg meta[] = {
       {"__tostring", device_tostring}, {"__eq", device_eq}, {"__close", device_end}, {"__gc", device_gc}, {NULL, NULL}};
   lb_class_register(L, LB_DEVICE, &(struct lb_class_functions){methods, fields, meta});
+  lb_push_methods(L, LB_DEVICE);
+  luaL_setfuncs(L, lb_memory_methods, 0);
+  lua_pop(L, 1);
 }
 
 const luaL_Reg lb_device_functions[] = {{"devices", core_devices}, {"open", core_open}, {NULL, NULL}};

@@ -21,7 +21,8 @@ struct frame {
   const struct frame *outer; /* user value 1 keeps it */
   luhip_stream *stream;      /* own reference; NULL in a dry run */
   bool dry;
-  uint64_t order; /* of entering, in this state */
+  const struct lb_plan *plan; /* of a dry run that is a plan; user value 2 keeps it, and it may be freed before */
+  uint64_t order;             /* of entering, in this state */
   char device[sizeof((luhip_device_info *)0)->id];
 };
 
@@ -142,13 +143,14 @@ static void watch_creation(lua_State *L) {
 
 /* The innermost frame that sets a stream for the device, and whether any makes it a dry run. */
 struct lb_scope lb_scope(lua_State *L, const struct lb_state *state, const struct lb_device *device) {
-  struct lb_scope scope = {NULL, false};
+  struct lb_scope scope = {NULL, false, NULL};
   if (state->scopes == 0 && L == state->main) return scope;
   const struct frame *frame = push_frame(L);
   lua_pop(L, 1); /* the table of scopes holds it, and what is around it */
   for (; frame; frame = frame->outer) {
     if (strcmp(frame->device, device->info.id) != 0) continue;
     if (frame->dry) scope.dry = true;
+    if (!scope.plan && frame->plan) scope.plan = frame->plan->plan;
     if (!scope.stream) scope.stream = frame->stream;
   }
   return scope;
@@ -185,16 +187,21 @@ static int leave(lua_State *L, int status, lua_KContext frame) {
 }
 
 /* Calls the function at `fn` with what follows it, inside a new frame. */
-static int enter(lua_State *L, const struct lb_device *device, luhip_stream *stream, int fn) {
+static int enter(lua_State *L, const struct lb_device *device, luhip_stream *stream, int plan, int fn) {
   static atomic_uint_fast64_t orders;
   struct lb_state *state = lb_state(L);
   int nargs = lua_gettop(L) - fn;
   const struct frame *outer = push_frame(L);
-  struct frame *frame = lb_new(L, LB_SCOPE, sizeof *frame, 1);
+  struct frame *frame = lb_new(L, LB_SCOPE, sizeof *frame, 2);
   lua_insert(L, -2);
   frame->outer = outer;
   frame->stream = luhip_stream_retain(stream);
   frame->dry = !stream;
+  if (plan) {
+    frame->plan = lb_check_plan(L, plan);
+    lua_pushvalue(L, plan);
+    lua_setiuservalue(L, -3, 2);
+  }
   frame->order = atomic_fetch_add(&orders, 1) + 1;
   memcpy(frame->device, device->info.id, sizeof frame->device);
   if (!outer) {
@@ -221,14 +228,22 @@ int lb_device_with(lua_State *L) {
   lb_check_function(L, 3, "fn");
   if (strcmp(stream->owner->info.id, device->info.id) != 0)
     lb_argument(L, 2, LUHIP_E_ARGUMENT, "a stream of %s on %s", stream->owner->info.id, device->info.id);
-  return enter(L, device, stream->stream, 3);
+  return enter(L, device, stream->stream, 0, 3);
 }
 
 /* dev:dry_run(fn, ...) -> what fn returns */
 int lb_device_dry_run(lua_State *L) {
   const struct lb_device *device = lb_check_device(L, 1);
   lb_check_function(L, 2, "fn");
-  return enter(L, device, NULL, 2);
+  return enter(L, device, NULL, 0, 2);
+}
+
+/* core.plan_run(dev, plan, fn, ...) -> what fn returns: a dry run whose buffers are added to the plan */
+int lb_plan_run(lua_State *L) {
+  const struct lb_device *device = lb_check_device(L, 1);
+  lb_check_plan(L, 2);
+  lb_check_function(L, 3, "fn");
+  return enter(L, device, NULL, 2, 3);
 }
 
 void lb_open_scope(lua_State *L) {

@@ -262,9 +262,7 @@ static luhip_status check_options(const luhip_device *device, const luhip_open_o
     snprintf(b, sizeof b, "%zu", has->memory_limit);
     return conflict(device, "limit", a, has->memory_limit ? b : "none", error);
   }
-  if (wanted->pools &&
-      !pools_equal(wanted->pools, wanted->npools, device->memory.layout.list, device->memory.layout.count))
-    return conflict(device, "pools", "others", "its own", error);
+  if (!memory_layout_is(device, wanted)) return conflict(device, "pools", "others", "its own", error);
   if (wanted->persistent && wanted->persistent != has->persistent) {
     static const char *const policies[] = {"auto", "disabled", "enforced"};
     return conflict(device, "persistent", policies[wanted->persistent], policies[has->persistent], error);

@@ -43,13 +43,24 @@ static size_t device_alignment(const luhip_device *device) {
   return device->options.checked ? 1 : alignment; /* a buffer ends at a guard page */
 }
 
+/* What presets are made for. */
+static size_t preset_total(const luhip_device *device) {
+  size_t total = device->info.memory_bytes, limit = device->options.memory_limit;
+  return limit && limit < total ? limit : total;
+}
+
+luhip_status luhip_device_preset(luhip_device *device, const char *name, luhip_pool list[LUHIP_MAX_POOLS],
+                                 size_t *count, luhip_error **error) {
+  return luhip_pools_preset(name, preset_total(device), list, count, error);
+}
+
 static luhip_status choose_layout(luhip_device *device, luhip_error **error) {
   const luhip_open_options *options = &device->options;
-  size_t total = device->info.memory_bytes;
-  if (options->memory_limit && options->memory_limit < total) total = options->memory_limit;
+  size_t total = preset_total(device);
   if (options->checked) return pools_preset("direct", total, &device->memory.layout, error);
   if (options->pools) return pools_copy(options->pools, options->npools, &device->memory.layout, error);
   const char *preset = device->provider->guards_allocations ? "direct" : "sub-slices";
+  if (options->preset) preset = options->preset;
   return pools_preset(preset, total, &device->memory.layout, error);
 }
 
@@ -70,8 +81,8 @@ luhip_status memory_open(luhip_device *device, luhip_error **error) {
                                     .alignment = PINNED_ALIGNMENT,
                                     .total = PTRDIFF_MAX};
   luhip_status status = choose_layout(device, error);
-  device->options.pools = memory->layout.list; /* the caller's list may go */
-  device->options.npools = memory->layout.count;
+  device->options.pools = NULL; /* the caller's list may go; `layout` is what holds */
+  device->options.preset = NULL;
   return status;
 }
 
@@ -247,6 +258,16 @@ bool memory_adopt_pinned(luhip_device *device, struct slice *slice) {
 
 /* ---- layouts ------------------------------------------------------------------------------------------------- */
 
+bool memory_layout_is(const luhip_device *device, const luhip_open_options *wanted) {
+  const struct pools *layout = &device->memory.layout;
+  luhip_pool preset[LUHIP_MAX_POOLS];
+  size_t count = wanted->npools;
+  const luhip_pool *list = wanted->pools;
+  if (!list && !wanted->preset) return true;
+  if (!list && luhip_pools_preset(wanted->preset, preset_total(device), preset, &count, NULL)) return false;
+  return pools_equal(list ? list : preset, count, layout->list, layout->count);
+}
+
 luhip_status luhip_stream_pools(luhip_device *device, luhip_stream *stream, luhip_pool list[LUHIP_MAX_POOLS],
                                 size_t *count, luhip_error **error) {
   uint32_t slot;
@@ -312,8 +333,6 @@ static luhip_status install_locked(luhip_device *device, luhip_stream *stream, c
   }
   pools_free(&device->memory.layout);
   device->memory.layout = layout;
-  device->options.pools = layout.list;
-  device->options.npools = layout.count;
   return LUHIP_OK;
 }
 

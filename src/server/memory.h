@@ -33,6 +33,8 @@ struct slice *staging_take(luhip_device *device, uint32_t slot, size_t bytes);
 /* Pinned memory that left a closed server of the same device becomes this one's, free. */
 bool memory_adopt_pinned(luhip_device *device, struct slice *slice);
 
+/* Whether new streams have the layout that the options ask for, if they do. An unknown preset is another one. */
+bool memory_layout_is(const luhip_device *device, const luhip_open_options *wanted);
 /* Writes the layout that the slot's device memory has, or would have; returns how many pools it has. */
 size_t memory_layout(const luhip_device *device, uint32_t slot, luhip_pool list[LUHIP_MAX_POOLS]);
 

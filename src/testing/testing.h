@@ -13,6 +13,7 @@
   X(cpu)                                                                                                               \
   X(exec)                                                                                                              \
   X(host)                                                                                                              \
+  X(memory)                                                                                                            \
   X(kernel)                                                                                                            \
   X(server)                                                                                                            \
   X(profile)                                                                                                           \
