@@ -144,10 +144,12 @@ static void take_slice(struct allocation *allocation, uint32_t slot, struct slic
       allocation->bytes);
 }
 
-static enum manager_result take(struct allocation *allocation, uint32_t slot, unsigned flags, int *code) {
+/* From the memory of `owner`, for a first use on `slot`. */
+static enum manager_result take(struct allocation *allocation, uint32_t owner, uint32_t slot, unsigned flags,
+                                int *code) {
   luhip_device *device = allocation->device;
   struct order_view view = {device, slot};
-  struct manager *manager = memory_of(device, slot);
+  struct manager *manager = memory_of(device, owner);
   struct slice *slice;
   if (!manager) return MANAGER_HOST;
   if (allocation->internal) flags |= TAKE_ONCE;
@@ -159,7 +161,7 @@ static enum manager_result take(struct allocation *allocation, uint32_t slot, un
 enum manager_result allocation_materialise(struct allocation *allocation, uint32_t slot, bool last,
                                            luhip_error **error) {
   int code = hip_ErrorOutOfMemory;
-  enum manager_result result = take(allocation, slot, last ? TAKE_LAST : 0, &code);
+  enum manager_result result = take(allocation, slot, slot, last ? TAKE_LAST : 0, &code);
   /* What was let go of and not freed yet may be what is missing. */
   bool refused = result == MANAGER_LIMIT || result == MANAGER_DRIVER;
   if (refused && !last && allocation->device->trash.pages) return MANAGER_RELEASE;
@@ -169,8 +171,15 @@ enum manager_result allocation_materialise(struct allocation *allocation, uint32
 }
 
 bool allocation_take_existing(struct allocation *allocation, uint32_t slot) {
+  const struct device_memory *memory = &allocation->device->memory;
+  unsigned flags = TAKE_EXISTING | TAKE_LAST;
   int code;
-  return take(allocation, slot, TAKE_EXISTING | TAKE_LAST, &code) == MANAGER_OK;
+  if (take(allocation, slot, slot, flags, &code) == MANAGER_OK) return true;
+  for (uint32_t other = 0; other < SLOTS; other++) {
+    if (other == slot || !memory->slots[other]) continue;
+    if (take(allocation, other, slot, flags, &code) == MANAGER_OK) return true;
+  }
+  return false;
 }
 
 void allocations_close(luhip_device *device) {

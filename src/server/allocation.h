@@ -46,7 +46,8 @@ void allocation_unhold(struct allocation *allocation);
    says what was asked and what there was. */
 enum manager_result allocation_materialise(struct allocation *allocation, uint32_t slot, bool last,
                                            luhip_error **error);
-/* The same from what the slot's manager has free, so that nothing is asked of the driver; false when it has nothing. */
+/* The same from what the slot's manager, or another stream's, has free, so that nothing is asked of the driver; false when
+   none has anything. */
 bool allocation_take_existing(struct allocation *allocation, uint32_t slot);
 /* Close: every allocation loses its memory. */
 void allocations_close(luhip_device *device);
