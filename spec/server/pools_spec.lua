@@ -252,19 +252,16 @@ support.each_device(function(id)
       return live > 0
     end
     assert.is_false(persistent())
-    assert.same(
-      { true, "a", nil },
-      {
-        dev:memory_mode("persistent", function(...)
-          assert.is_true(persistent())
-          dev:memory_mode("auto", function()
-            assert.is_false(persistent())
-          end)
-          assert.is_false(pcall(dev.memory_mode, dev, "auto", error))
-          return persistent(), ...
-        end, "a", nil),
-      }
-    )
+    assert.same({ true, "a", nil }, {
+      dev:memory_mode("persistent", function(...)
+        assert.is_true(persistent())
+        dev:memory_mode("auto", function()
+          assert.is_false(persistent())
+        end)
+        assert.is_false(pcall(dev.memory_mode, dev, "auto", error))
+        return persistent(), ...
+      end, "a", nil),
+    })
     assert.is_false(persistent())
     dev:memory_mode "persistent"
     assert.is_true(persistent())
