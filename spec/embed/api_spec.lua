@@ -5,6 +5,7 @@ local CASES = { "launch", "structs", "errors", "claims", "graph", "profile", "or
 local FLAGS = {
   address = "-fsanitize=address,undefined -fno-omit-frame-pointer",
   thread = "-fsanitize=thread",
+  coverage = "--coverage",
 }
 
 local function build()
