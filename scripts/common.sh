@@ -7,7 +7,8 @@ jobs=$(nproc 2>/dev/null || echo 2)
 stale() {
   local stamp=$root/build/$1/.built
   [ -f "$stamp" ] || return 0
-  [ -n "$(find "$root/src" "$root/cmake" "$root/CMakeLists.txt" "$root/CMakePresets.json" -newer "$stamp" -print -quit)" ]
+  [ -n "$(find "$root/src" "$root/cmake" "$root/CMakeLists.txt" "$root/CMakePresets.json" \
+    "$root/bench/raw.c" -newer "$stamp" -print -quit)" ]
 }
 
 # build PRESET: brings build/PRESET up to date. Says so on stderr, and shows what is in the log when it fails.
