@@ -4,14 +4,14 @@
 #   cmake -DOUTPUT=.. -P cmake/embed.cmake        the step itself, which reads OUTPUT.list
 #
 # Paths in the table are relative to src/cpu/include, or to src for the two contracts that kernels share with
-# the runtime ("cpu/abi.h", "kernel/markers.h") and for what sources for NVIDIA GPUs begin with ("hip/luhip_cuda.h").
+# the runtime ("cpu/abi.h", "kernel/markers.h") and for what is read by NVRTC alone ("hip/luhip_cuda.h").
 
 function(luhip_embed_headers output)
   set(source_dir "${CMAKE_CURRENT_SOURCE_DIR}/src")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${source_dir}/cpu/include" "${source_dir}/cpu/include/*")
   list(SORT headers)
   list(TRANSFORM headers PREPEND "${source_dir}/cpu/include/" OUTPUT_VARIABLE files)
-  foreach(header cpu/abi.h kernel/markers.h hip/luhip_cuda.h)
+  foreach(header cpu/abi.h kernel/markers.h hip/luhip_cuda.h hip/luhip_cuda_half.h)
     list(APPEND headers "${header}")
     list(APPEND files "${source_dir}/${header}")
   endforeach()

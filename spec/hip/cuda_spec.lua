@@ -55,6 +55,44 @@ support.each_device(function(id)
     assert.same({ 0xffffffff, 32 }, masks:totable())
   end)
 
+  it("has 16-bit floats of its own where CUDA's headers are not, with the same values", function()
+    local function values(include)
+      local result = support.lua(
+        [[
+          local dev = require("luhip").open(...)
+          local k = dev:kernel [=[
+            #include <hip/hip_fp16.h>
+            #include <hip/hip_bf16.h>
+            #include <cuda_fp16.h>
+            extern "C" __global__ void every(const float *x, float *out, __half *h, __half2 *pairs) {
+              int i = threadIdx.x;
+              __half a = __float2half(x[i]), b = __float2half(x[63 - i]), c = a * b + __float2half(0.1f);
+              if (__hgt(a, b)) c = __hdiv(c, a) - b;
+              __half2 p = __hadd2(__floats2half2_rn(x[i], 1.0f), __halves2half2(b, a));
+              h[i] = hsqrt(__habs(c));
+              pairs[i] = __hmul2(p, p);
+              out[i] = __half2float(__hfma(a, b, c)) + __high2float(p) + __bfloat162float(__float2bfloat16(x[i]));
+            }
+          ]=]
+          local x = dev:buffer("f32", 64, function(i) return (i - 30) * 0.37 + 1e-6 * i * i end)
+          local out, h, pairs = dev:buffer("f32", 64, 0), dev:buffer("f16", 64, 0), dev:buffer("f16", 128, 0)
+          k:launch({ grid = 1, block = 64 }, x, out, h, pairs:view "f16")
+          for _, b in ipairs { out, h, pairs } do
+            print(table.concat(b:totable(), " "))
+          end
+        ]],
+        { env = { LUHIP_CUDA_INCLUDE = include, LUHIP_CACHE = "off" } },
+        id
+      )
+      assert.equal(0, result.code, result.stderr)
+      return result.stdout
+    end
+    local own = values "/none"
+    assert.equal(3, select(2, own:gsub("\n", "")))
+    assert.is_nil(own:find("nan", 1, true))
+    assert.equal(own, values(false))
+  end)
+
   it("launches with as much shared memory as the device has", function()
     local dev = support.open(id)
     local k = dev:kernel [[

@@ -139,7 +139,7 @@ produce.poisoned = {
     local one, x = dev:kernel(SOURCE, "one"), dev:buffer("f32", 4, 0)
     dev:sync()
     one:launch(OVER, x)
-    testing.driver_fail { call = "hipEventQuery", error = "hipErrorIllegalAddress", sticky = true }
+    testing.driver_fail { call = "hipStreamQuery", error = "hipErrorIllegalAddress", sticky = true }
     pcall(dev.sync, dev)
     x:read()
   end,

@@ -210,7 +210,7 @@ support.each_device(function(id)
           k.copy:launch(work.over(n), y, x, n)
         end)
         g:replay()
-        testing.driver_fail { call = "hipEventQuery", error = "hipErrorUnknown", times = 1000 }
+        testing.driver_fail { call = "hipStreamQuery", error = "hipErrorUnknown", times = 1000 }
         g:free()
         testing.driver_reset()
         support.assert_error_kind("driver", function()

@@ -114,7 +114,7 @@ support.each_device(function(id)
     local x, y = dev:buffer("f32", 8, 1), dev:buffer("f32", 8, 1)
     dev:sync()
     k.add:launch(work.over(8), x, 8, 1)
-    testing.driver_fail { call = "hipEventQuery", error = "hipErrorIllegalAddress", sticky = true }
+    testing.driver_fail { call = "hipStreamQuery", error = "hipErrorIllegalAddress", sticky = true }
     support.assert_error_kind("driver", function()
       dev:sync()
     end, "hipErrorIllegalAddress")

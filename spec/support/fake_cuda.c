@@ -5,12 +5,14 @@
  * that a launch does is to be counted. Every call is counted by name; fake_cuda_calls gives the counts as text. The
  * environment chooses what driver it is:
  *
- *   FAKE_CUDA_VERSION   11080, 12040, 13000 ...: which names there are, and how cuGetProcAddress is called
  *   FAKE_CUDA_PEERS=0   the devices cannot reach each other's memory
  *   FAKE_CUDA_FAIL      the name of a call that answers CUDA_ERROR_UNKNOWN
  *
- * Built by the specs: cc -shared -fPIC -o libcuda.so.1 fake_cuda.c
+ * Built by the specs: cc -shared -fPIC -DVERSION=11080 -o libcuda.so.1 fake_cuda.c, for a driver of CUDA 11.8. Later ones
+ * have more names, and cuGetProcAddress_v2 from 12.0 on.
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <elf.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -42,26 +44,30 @@ static result count(const char *name) {
   return fail && !strcmp(fail, name) ? UNKNOWN : OK;
 }
 
-/* "cuInit 1\ncuDeviceGet 3\n"; the counts start again. */
-void fake_cuda_calls(char *text, size_t len) {
+/* For package.loadlib: "cuInit 1\ncuDeviceGet 3\n", in the order of first calls; the counts start again. */
+__attribute__((weak)) extern const char *lua_pushstring(void *lua, const char *text);
+int fake_cuda_calls(void *lua) {
+  char text[8192];
   size_t at = 0;
+  *text = '\0';
   pthread_mutex_lock(&lock);
   for (int i = 0; counts[i].name; i++) {
-    if (counts[i].calls && at < len)
-      at += (size_t)snprintf(text + at, len - at, "%s %u\n", counts[i].name, counts[i].calls);
+    if (counts[i].calls && at < sizeof text)
+      at += (size_t)snprintf(text + at, sizeof text - at, "%s %u\n", counts[i].name, counts[i].calls);
     counts[i].calls = 0;
   }
   pthread_mutex_unlock(&lock);
+  lua_pushstring(lua, text);
+  return 1;
 }
 
 #define CALL                                                                                                           \
   result counted = count(__func__);                                                                                    \
   if (counted) return counted;
 
-static int version(void) {
-  const char *text = getenv("FAKE_CUDA_VERSION");
-  return text ? atoi(text) : 13000;
-}
+#ifndef VERSION
+#define VERSION 13000
+#endif
 
 /* ---- devices --------------------------------------------------------------------------------------------------- */
 
@@ -77,7 +83,7 @@ result cuInit(unsigned flags) {
   return OK;
 }
 result cuDriverGetVersion(int *out) {
-  CALL *out = version();
+  CALL *out = VERSION;
   return OK;
 }
 result cuDeviceGetCount(int *out) {
@@ -179,6 +185,31 @@ result cuCtxDisablePeerAccess(struct context *peer) {
   CALL if (!current || !current->peers[peer->device]) return PEER_NOT;
   current->peers[peer->device] = 0;
   return OK;
+}
+
+/* The latest of a name that is not later than `since`: of the two functions here that have two signatures each the
+   second one is from 12.0; other _v2 are older than all drivers that are asked. */
+static result find_name(const char *name, void **out, int since) {
+  char symbol[96];
+  void *self = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  snprintf(symbol, sizeof symbol, "%s_v2", name);
+  *out = strcmp(name, "cuGraphExecUpdate") || since >= 12000 ? dlsym(self, symbol) : NULL;
+  if (!*out) *out = dlsym(self, name);
+  dlclose(self);
+  return *out ? OK : NOT_FOUND;
+}
+
+#if VERSION >= 12000
+result cuGetProcAddress_v2(const char *name, void **out, int since, uint64_t flags, int *found) {
+  (void)flags;
+  CALL result rc = find_name(name, out, since);
+  if (found) *found = rc == OK ? 0 : 1;
+  return rc;
+}
+#endif
+result cuGetProcAddress(const char *name, void **out, int since, uint64_t flags) {
+  (void)flags;
+  CALL return find_name(name, out, since);
 }
 
 /* NVRTC 13 asks for a table of the driver's own functions, and looks at its size before it uses any. */
@@ -494,8 +525,10 @@ result cuGraphExecUpdate(void *exec, void *graph, void **node, int *out) {
   *out = 0;
   return OK;
 }
+#if VERSION >= 12000
 result cuGraphExecUpdate_v2(void *exec, void *graph, int *out) {
   CALL(void) exec, (void)graph;
   *out = 0;
   return OK;
 }
+#endif

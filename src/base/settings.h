@@ -36,6 +36,9 @@
   X(CPU_ARCH, "cpu.arch", "LUHIP_CPU_ARCH", TEXT, 0, 0, "native", false, "an architecture",                            \
     "the processor that kernels of the CPU device are compiled for: `native`, or a level of x86-64 that this one "     \
     "has, as `x86-64-v3`")                                                                                             \
+  X(CUDA_INCLUDE, "cuda.include", "LUHIP_CUDA_INCLUDE", PATH, 0, 0, "", true, "a folder",                              \
+    "CUDA's headers (`cuda_fp16.h`), for kernels on NVIDIA GPUs; those beside NVRTC, else 16-bit floats are luhip's "  \
+    "own")                                                                                                             \
   X(COMPILE_TIMEOUT, "compile.timeout", "LUHIP_COMPILE_TIMEOUT", MILLISECONDS, 1, UINT32_MAX, "60000", false,          \
     "a number of milliseconds", "milliseconds that one compile may take")                                              \
   X(CACHE, "cache.enabled", "LUHIP_CACHE", SWITCH, 0, 0, "on", false, "a switch: on or off",                           \

@@ -131,6 +131,14 @@ struct hip_fault {
   REQUIRED(hipFuncGetAttribute, (int *value, hip_func_attribute_t attribute, hip_function_t function), (value, attribute, function)) \
   OPTIONAL(hipFuncSetAttribute, (const void *function, hip_func_setting_t attribute, int value), (function, attribute, value)) /* function is hipModuleGetFunction's; only where SharedMemPerBlockOptin is more than MaxSharedMemoryPerBlock */ \
   REQUIRED(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, (int *blocks, hip_function_t function, int block, size_t shared), (blocks, function, block, shared)) \
+  /* Devices of one provider with each other: all three or none. */ \
+  OPTIONAL(hipDeviceCanAccessPeer, (int *can, int device, int peer), (can, device, peer))         /* 1: work on device may touch memory of peer; 0 for itself */ \
+  OPTIONAL(hipDeviceEnablePeerAccess, (int peer, unsigned int flags), (peer, flags))        /* from the current device; flags 0; hip_ErrorPeerAccessAlreadyEnabled */ \
+  OPTIONAL(hipMemcpyPeerAsync, (void *dst, int dst_device, const void *src, int src_device, size_t bytes, hip_stream_t stream), (dst, dst_device, src, src_device, bytes, stream)) /* enqueues on a stream of either */ \
+  /* Stream-ordered memory: both or none. */ \
+  OPTIONAL(hipMallocAsync, (void **ptr, size_t bytes, hip_stream_t stream), (ptr, bytes, stream))  /* for work enqueued on the stream after it */ \
+  OPTIONAL(hipFreeAsync, (void *ptr, hip_stream_t stream), (ptr, stream))                   /* when what was enqueued on the stream before has passed */ \
+  OPTIONAL(hipHostGetDevicePointer, (void **device, void *host, unsigned int flags), (device, host, flags)) /* where kernels find memory of hipHostMalloc with hip_HostMallocMapped */ \
   /* Graphs: all of them, but for hipGraphUpload, or none. None where the runtime does not capture launches of modules: \
      there they would run at once. */ \
   OPTIONAL(hipStreamBeginCapture, (hip_stream_t stream, hip_stream_capture_mode_t mode), (stream, mode)) /* work enqueued from now on is noted and does not run */ \

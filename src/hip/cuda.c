@@ -10,13 +10,10 @@
  */
 #include "hip/cuda.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct cuda_driver cuda_driver;
 
 static struct hip_api table;
 static char failure[256]; /* why there is no table; "" when there is one */
@@ -284,35 +281,8 @@ static void fill_table(void) {
   cuda_graph_table(&table);
 }
 
-/* A function pointer out of dlsym without a cast between object and function pointers. */
-static void resolve(void *library, const char *name, void *function) {
-  void *symbol = dlsym(library, name);
-  memcpy(function, &symbol, sizeof symbol);
-}
-
-static int open_driver(void) {
-  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    snprintf(failure, sizeof failure, "libcuda.so.1 is not installed (it comes with NVIDIA's driver)");
-    return 0;
-  }
-#define RESOLVE(field, name, parameters) resolve(library, name, &cuda_driver.field);
-  CUDA_DRIVER(RESOLVE, RESOLVE)
-#undef RESOLVE
-#define REQUIRE(field, name, parameters)                                                                               \
-  if (!cuda_driver.field) {                                                                                            \
-    snprintf(failure, sizeof failure, "libcuda.so.1 has no %s: the driver is older than CUDA 11.8", name);             \
-    return 0;                                                                                                          \
-  }
-#define IGNORE(field, name, parameters)
-  CUDA_DRIVER(REQUIRE, IGNORE)
-#undef REQUIRE
-#undef IGNORE
-  return 1;
-}
-
 static void load_once(void) {
-  if (!open_driver()) return;
+  if (!cuda_driver_load(failure, sizeof failure)) return;
   int version = 0;
   cuda_driver.driver_version(&version);
   /* Streams beyond this many (8 is the driver's own choice) wait for each other where nobody asked them to. */

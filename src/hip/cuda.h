@@ -1,5 +1,5 @@
 /*
- * cuda.h - what the parts of the cuda provider share: cuda.c (loading, devices, the table), cuda_context.c (which
+ * cuda.h - what the parts of the cuda provider share: cuda.c (devices, the table), cuda_load.c (libcuda), cuda_context.c (which
  * device the calling thread uses, errors), cuda_memory.c, cuda_graph.c, and cuda_compile.c (NVRTC).
  */
 #ifndef LUHIP_HIP_CUDA_H
@@ -27,6 +27,8 @@ void cuda_set_devices(int count); /* once, by load */
 /* Makes the context of the thread's device current. Only hipSetDevice and what needs no handle must ask: a thread that
    has a handle has been here. */
 hip_error_t cuda_enter(void);
+/* The primary context of any device, started if it was not; the thread's own stays. */
+hip_error_t cuda_context_of(int ordinal, cu_context *context);
 
 /* Streams are counted: a lost device without any is in nobody's use, and the first stream made on it starts it again. */
 hip_error_t cuda_stream_create(hip_stream_t *stream, unsigned int flags);
@@ -65,5 +67,7 @@ struct cuda_header {
   const char *name, *text;
 };
 extern const struct cuda_header cuda_headers[];
+/* What comes before those where the toolkit's headers are not installed. */
+extern const struct cuda_header cuda_own_halves[];
 
 #endif

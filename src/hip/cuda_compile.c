@@ -124,30 +124,49 @@ struct headers {
   int count;
 };
 
-static int given(const struct hip_compile_request *request, const char *name) {
-  for (size_t i = 0; i < request->headers; i++)
-    if (!strcmp(request->header_names[i], name)) return 1;
+static int is_there(const struct headers *headers, const char *name) {
+  for (int i = 0; i < headers->count; i++)
+    if (!strcmp(headers->names[i], name)) return 1;
   return 0;
 }
 
+/* What was added first wins. */
 static void add_header(struct headers *headers, const char *name, const char *text) {
+  if (is_there(headers, name)) return;
   headers->names[headers->count] = name;
   headers->texts[headers->count++] = text;
 }
 
-static int collect_headers(const struct hip_compile_request *request, struct headers *headers) {
-  size_t most = request->headers + 2;
-  for (size_t i = 0; cuda_headers[i].name; i++) most++;
+static void add_list(struct headers *headers, const struct cuda_header *list) {
+  for (; list->name; list++) add_header(headers, list->name, list->text);
+}
+
+/* Texts of the library that NVRTC reads, and under which name. */
+static const char *const embedded[][2] = {{"hip/luhip_cuda.h", "luhip_cuda.h"},
+                                          {"luhip_std.h", "luhip_std.h"},
+                                          {"hip/luhip_cuda_half.h", "luhip_cuda_half.h"},
+                                          {"hip/hip_fp16.h", "luhip_cpu/hip_fp16.h"},
+                                          {"hip/hip_bf16.h", "luhip_cpu/hip_bf16.h"}};
+enum { EMBEDDED = sizeof embedded / sizeof *embedded };
+
+static size_t length_of(const struct cuda_header *list) {
+  size_t n = 0;
+  while (list[n].name) n++;
+  return n;
+}
+
+static int collect_headers(const struct cuda_nvrtc *rtc, const struct hip_compile_request *request,
+                           struct headers *headers) {
+  size_t most = request->headers + EMBEDDED + length_of(cuda_headers) + length_of(cuda_own_halves);
   headers->names = calloc(most, sizeof(char *));
   headers->texts = calloc(most, sizeof(char *));
   if (!headers->names || !headers->texts) return 0;
   for (size_t i = 0; i < request->headers; i++) add_header(headers, request->header_names[i], request->header_texts[i]);
-  for (size_t i = 0; cuda_headers[i].name; i++)
-    if (!given(request, cuda_headers[i].name)) add_header(headers, cuda_headers[i].name, cuda_headers[i].text);
-  for (const struct device_header *header = luhip_device_headers; header->path; header++) {
-    if (!strcmp(header->path, "hip/luhip_cuda.h")) add_header(headers, "luhip_cuda.h", header->text);
-    if (!strcmp(header->path, "luhip_std.h")) add_header(headers, "luhip_std.h", header->text);
-  }
+  if (!rtc->include[0][0]) add_list(headers, cuda_own_halves);
+  add_list(headers, cuda_headers);
+  for (const struct device_header *header = luhip_device_headers; header->path; header++)
+    for (int i = 0; i < EMBEDDED; i++)
+      if (!strcmp(header->path, embedded[i][0])) add_header(headers, embedded[i][1], header->text);
   return 1;
 }
 
@@ -244,7 +263,7 @@ static hip_error_t compile_program(const struct cuda_nvrtc *rtc, const struct hi
   hip_error_t outcome = hip_ErrorOutOfMemory;
   text_add(&source, "#include \"luhip_cuda.h\"\n");
   text_add(&source, request->source);
-  if (!source.failed && collect_headers(request, &headers) && make_options(&options, rtc, request) &&
+  if (!source.failed && collect_headers(rtc, request, &headers) && make_options(&options, rtc, request) &&
       !rtc->create(&compiling.program, source.data, request->name, headers.count, headers.texts, headers.names)) {
     outcome = run(&compiling, request, result, &options, log);
     rtc->destroy(&compiling.program);

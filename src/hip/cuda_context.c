@@ -44,6 +44,7 @@ static _Thread_local hip_error_t last_error;
   X(200, ErrorInvalidImage)                                                                                            \
   X(201, ErrorInvalidContext)                                                                                          \
   X(209, ErrorNoBinaryForGpu)                                                                                          \
+  X(217, ErrorPeerAccessUnsupported)                                                                                   \
   X(218, ErrorInvalidKernelFile)                                                                                       \
   X(222, ErrorInvalidKernelFile) /* PTX of a later version */                                                          \
   X(300, ErrorInvalidSource)                                                                                           \
@@ -58,6 +59,8 @@ static _Thread_local hip_error_t last_error;
   X(700, ErrorIllegalAddress)                                                                                          \
   X(701, ErrorLaunchOutOfResources)                                                                                    \
   X(702, ErrorLaunchTimeOut)                                                                                           \
+  X(704, ErrorPeerAccessAlreadyEnabled)                                                                                \
+  X(705, ErrorPeerAccessNotEnabled)                                                                                    \
   X(709, ErrorContextIsDestroyed)                                                                                      \
   X(710, ErrorAssert)                                                                                                  \
   X(712, ErrorHostMemoryAlreadyRegistered)                                                                             \
@@ -151,6 +154,17 @@ static cu_result bind_slowly(struct device *device) {
     bound_epoch = epoch;
   }
   return rc;
+}
+
+hip_error_t cuda_context_of(int ordinal, cu_context *context) {
+  if (ordinal < 0 || ordinal >= device_count) return cuda_refuse(hip_ErrorInvalidDevice);
+  struct device *device = &devices[ordinal];
+  cu_result rc = 0;
+  pthread_mutex_lock(&starting);
+  if (!device->context) rc = retain(device);
+  if (rc == 0) *context = device->context;
+  pthread_mutex_unlock(&starting);
+  return cuda_note(rc);
 }
 
 hip_error_t cuda_enter(void) {

@@ -1,6 +1,7 @@
 /*
  * cuda_headers.c - the headers that sources for NVIDIA GPUs include and NVRTC has not. What HIP and the standard library
- * declare is there already (luhip_cuda.h), so most are empty; 16-bit floats and groups are CUDA's under HIP's names.
+ * declare is there already (luhip_cuda.h), so most are empty; 16-bit floats and groups are CUDA's under HIP's names. Where
+ * CUDA's headers are not installed the 16-bit floats are the CPU device's.
  */
 #include "hip/cuda.h"
 
@@ -42,6 +43,16 @@ static const char math_text[] =
     "#define HIP_SQRT_TWO_F 1.414213562f\n#define HIP_SQRT_TWO 1.4142135623730951e+0\n"
     "#define HIP_L2E_F 1.442695041f\n#define HIP_L2E 1.4426950408889634e+0\n"
     "#define HIP_LN2_F 0.693147181f\n#define HIP_LN2 6.9314718055994529e-1\n#endif\n";
+
+#define OWN "#include \"luhip_cuda_half.h\"\n#include \"luhip_cpu/"
+const struct cuda_header cuda_own_halves[] = {{"cuda_fp16.h", OWN "hip_fp16.h\"\n"},
+                                              {"cuda_bf16.h", OWN "hip_bf16.h\"\n"},
+                                              {"hip/hip_bf16.h", OWN "hip_bf16.h\"\n"},
+                                              {"hip/hip_bfloat16.h", OWN "hip_bf16.h\"\n"},
+                                              {"../luhip_math.h", "\n"},
+                                              {"../luhip_atomics.h", "\n"},
+                                              {"../luhip_vector_types.h", "\n"},
+                                              {NULL, NULL}};
 
 #define EMPTY "\n"
 const struct cuda_header cuda_headers[] = {{"hip/hip_runtime.h", EMPTY},

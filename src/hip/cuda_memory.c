@@ -43,6 +43,27 @@ static hip_error_t free_host(void *ptr) {
   return rc == hip_Success ? cuda_note(cuda_driver.host_free(ptr)) : rc;
 }
 
+static hip_error_t host_pointer(void **device, void *host, unsigned int flags) {
+  cu_deviceptr found = 0;
+  if (!device || !host || flags) return cuda_refuse(hip_ErrorInvalidValue);
+  hip_error_t rc = cuda_enter();
+  if (rc == hip_Success) rc = cuda_note(cuda_driver.host_pointer(&found, host, 0));
+  if (rc == hip_Success) *device = (void *)(uintptr_t)found;
+  return rc;
+}
+
+static hip_error_t malloc_async(void **ptr, size_t bytes, hip_stream_t stream) {
+  cu_deviceptr made = 0;
+  if (!ptr) return cuda_refuse(hip_ErrorInvalidValue);
+  hip_error_t rc = bytes ? cuda_note(cuda_driver.mem_alloc_async(&made, bytes, stream)) : hip_Success;
+  if (rc == hip_Success) *ptr = (void *)(uintptr_t)made;
+  return rc;
+}
+
+static hip_error_t free_async(void *ptr, hip_stream_t stream) {
+  return ptr ? cuda_note(cuda_driver.mem_free_async(address(ptr), stream)) : hip_Success;
+}
+
 static hip_error_t mem_get_info(size_t *available, size_t *total) {
   if (!available || !total) return cuda_refuse(hip_ErrorInvalidValue);
   hip_error_t rc = cuda_enter();
@@ -86,6 +107,38 @@ static hip_error_t copy_2d(void *dst, size_t dpitch, const void *src, size_t spi
   return cuda_note(cuda_driver.copy_2d(&what, stream));
 }
 
+/* ---- between devices ------------------------------------------------------------------------------------------ */
+
+static hip_error_t can_access_peer(int *can, int device, int peer) {
+  int count = 0;
+  cu_device from, to;
+  if (!can) return cuda_refuse(hip_ErrorInvalidValue);
+  cuda_driver.device_count(&count);
+  if (device < 0 || device >= count || peer < 0 || peer >= count) return cuda_refuse(hip_ErrorInvalidDevice);
+  cu_result rc = cuda_driver.device_get(&from, device);
+  if (rc == 0) rc = cuda_driver.device_get(&to, peer);
+  return cuda_note(rc ? rc : cuda_driver.can_access_peer(can, from, to));
+}
+
+static hip_error_t enable_peer(int peer, unsigned int flags) {
+  cu_context context;
+  if (flags) return cuda_refuse(hip_ErrorInvalidValue);
+  hip_error_t rc = cuda_context_of(peer, &context);
+  if (rc == hip_Success) rc = cuda_enter();
+  return rc == hip_Success ? cuda_note(cuda_driver.enable_peer(context, 0)) : rc;
+}
+
+static hip_error_t copy_peer(void *dst, int dst_device, const void *src, int src_device, size_t bytes,
+                             hip_stream_t stream) {
+  cu_context to, from;
+  if (!bytes) return hip_Success;
+  hip_error_t rc = cuda_context_of(dst_device, &to);
+  if (rc == hip_Success) rc = cuda_context_of(src_device, &from);
+  return rc == hip_Success ? cuda_note(cuda_driver.copy_peer(address(dst), to, address(src), from, bytes, stream)) : rc;
+}
+
+/* ---- fills ------------------------------------------------------------------------------------------------------ */
+
 static hip_error_t set(void *dst, int value, size_t bytes, hip_stream_t stream) {
   if (!bytes) return hip_Success;
   return cuda_note(cuda_driver.set_8(address(dst), (unsigned char)value, bytes, stream));
@@ -111,6 +164,16 @@ void cuda_memory_table(struct hip_api *table) {
   table->hipFree = free_device;
   table->hipHostMalloc = malloc_host;
   table->hipHostFree = free_host;
+  table->hipHostGetDevicePointer = host_pointer;
+  if (cuda_driver.mem_alloc_async && cuda_driver.mem_free_async) {
+    table->hipMallocAsync = malloc_async;
+    table->hipFreeAsync = free_async;
+  }
+  if (cuda_driver.can_access_peer && cuda_driver.enable_peer && cuda_driver.copy_peer) {
+    table->hipDeviceCanAccessPeer = can_access_peer;
+    table->hipDeviceEnablePeerAccess = enable_peer;
+    table->hipMemcpyPeerAsync = copy_peer;
+  }
   table->hipMemcpyAsync = copy;
   table->hipMemcpy2DAsync = copy_2d;
   table->hipMemsetAsync = set;

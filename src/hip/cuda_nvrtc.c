@@ -4,7 +4,8 @@
  * It is loaded when the first kernel is compiled. The loader's own search comes first, then where the toolkit's
  * installers put it. A compiler later than the driver makes code that the driver may refuse, so versions up to the
  * driver's are preferred. Headers such as cuda_fp16.h are files of the toolkit and lie beside the library: in
- * ../include of a toolkit's lib64, and in ../../../include of targets/x86_64-linux/lib.
+ * ../include of a toolkit's lib64, and in ../../../include of targets/x86_64-linux/lib; cuda.include names another
+ * folder. Where they are not, 16-bit floats are our own.
  */
 #include <dlfcn.h>
 #include <glob.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "hip/cuda.h"
 
 static struct cuda_nvrtc nvrtc;
@@ -96,7 +98,13 @@ static void find_headers(void) {
   static const char *const ups[] = {"../include", "../../../include", "../../cuda_runtime/include",
                                     "../targets/x86_64-linux/include", NULL};
   static const char *const folders[] = {"/usr/local/cuda/include", "/usr/include", NULL};
+  struct config_value told;
   char folder[512];
+  config_find(CONFIG_CUDA_INCLUDE, &told);
+  if (told.text[0]) {
+    try_headers(told.text, ".");
+    return;
+  }
   snprintf(folder, sizeof folder, "%s", nvrtc.path);
   char *slash = strrchr(folder, '/');
   if (slash) *slash = '\0';

@@ -86,6 +86,19 @@ static void drop_graphs(void) {
   table.hipGraphExecUpdate = NULL;
 }
 
+/* Some of a group would be as good as none. */
+static void drop_parts_of_groups(void) {
+  if (!table.hipDeviceCanAccessPeer || !table.hipDeviceEnablePeerAccess || !table.hipMemcpyPeerAsync) {
+    table.hipDeviceCanAccessPeer = NULL;
+    table.hipDeviceEnablePeerAccess = NULL;
+    table.hipMemcpyPeerAsync = NULL;
+  }
+  if (!table.hipMallocAsync || !table.hipFreeAsync) {
+    table.hipMallocAsync = NULL;
+    table.hipFreeAsync = NULL;
+  }
+}
+
 /* Fills every entry that has an exported function of its name; ours have none. */
 static int fill_table(void) {
 #define RESOLVE(name, parameters, arguments) resolve(rocm_library.hip, #name, &table.name);
@@ -99,6 +112,7 @@ static int fill_table(void) {
   table.hipxToolchain = rocm_toolchain;
   table.hipxCompile = rocm_compile;
   table.hipxCompileFree = rocm_compile_free;
+  drop_parts_of_groups();
   if (rocm_library.runtime < CAPTURES_MODULE_LAUNCHES) drop_graphs();
   resolve(rocm_library.hip, "hipGetDevicePropertiesR0600", &properties_r0600);
   resolve(rocm_library.hip, "hipGetDeviceProperties", &properties_r0000);

@@ -33,6 +33,7 @@
   X(ErrorInvalidImage, 200)                                                                                            \
   X(ErrorInvalidContext, 201)                                                                                          \
   X(ErrorNoBinaryForGpu, 209)                                                                                          \
+  X(ErrorPeerAccessUnsupported, 217)                                                                                   \
   X(ErrorInvalidKernelFile, 218)                                                                                       \
   X(ErrorInvalidSource, 300)                                                                                           \
   X(ErrorFileNotFound, 301)                                                                                            \
@@ -45,6 +46,8 @@
   X(ErrorIllegalAddress, 700)                                                                                          \
   X(ErrorLaunchOutOfResources, 701)                                                                                    \
   X(ErrorLaunchTimeOut, 702)                                                                                           \
+  X(ErrorPeerAccessAlreadyEnabled, 704)                                                                                \
+  X(ErrorPeerAccessNotEnabled, 705)                                                                                    \
   X(ErrorContextIsDestroyed, 709)                                                                                      \
   X(ErrorAssert, 710)                                                                                                  \
   X(ErrorHostMemoryAlreadyRegistered, 712)                                                                             \

@@ -22,7 +22,8 @@
   X(graph)                                                                                                             \
   X(driver)                                                                                                            \
   X(heap)                                                                                                              \
-  X(misuse)
+  X(misuse)                                                                                                            \
+  X(memory_table)
 
 /* Pushes a new table with the functions of every area. */
 void testing_open(lua_State *L);

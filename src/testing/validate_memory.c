@@ -57,7 +57,8 @@ static bool check_copy(enum entry entry, const struct extent *to, const struct e
   check_rows(entry, from, "source");
   if (stream && to->width && to->rows) {
     bool to_host = kind == hip_MemcpyDeviceToHost, from_host = kind == hip_MemcpyHostToDevice;
-    if (!to_host && !from_host && kind != hip_MemcpyDeviceToDevice) {
+    bool between = entry == ENTRY_hipMemcpy2DAsync && kind == hip_MemcpyDefault; /* of two devices: no other says it */
+    if (!to_host && !from_host && !between && kind != hip_MemcpyDeviceToDevice) {
       validate_violation(entry, "direction %d says nothing", (int)kind);
     }
     if (to_host) host_side(entry, to, "destination");
@@ -81,6 +82,16 @@ hip_error_t check_hipMemcpy2DAsync(void *dst, size_t dpitch, const void *src, si
   struct extent to = {dst, dpitch, width, height}, from = {src, spitch, width, height};
   if (!check_copy(ENTRY_hipMemcpy2DAsync, &to, &from, kind, stream)) return hip_ErrorInvalidValue;
   return validate_enqueued(faults_table.hipMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, stream), stream,
+                           dst, src);
+}
+
+hip_error_t check_hipMemcpyPeerAsync(void *dst, int dst_device, const void *src, int src_device, size_t bytes,
+                                     hip_stream_t stream) {
+  struct extent to = {dst, bytes, bytes, 1}, from = {src, bytes, bytes, 1};
+  enum entry entry = ENTRY_hipMemcpyPeerAsync;
+  if (dst_device == src_device) validate_violation(entry, "from device %d to itself", dst_device);
+  if (!check_copy(entry, &to, &from, hip_MemcpyDeviceToDevice, stream)) return hip_ErrorInvalidValue;
+  return validate_enqueued(faults_table.hipMemcpyPeerAsync(dst, dst_device, src, src_device, bytes, stream), stream,
                            dst, src);
 }
 
