@@ -451,7 +451,10 @@ LUHIP_API luhip_status luhip_write(luhip_device *device, luhip_stream *stream, c
                                    luhip_error **error);
 /* Every element set to the same value: `value` points to one element. */
 LUHIP_API luhip_status luhip_fill(luhip_buffer *buffer, luhip_stream *stream, const void *value, luhip_error **error);
-/* Device to device; same count and dtype; both layouts linear or pitched. */
+/* Same count and dtype; both layouts linear or pitched. `stream` is of the destination's device. The buffers may be of two
+   devices: where these reach each other's memory the copy is enqueued as any other, else the host carries the bytes and
+   waits for the source's device, unless luhip_set_host ends that wait; then a destination of which a part was written
+   carries it. What is stale in the source is stale in the destination afterwards, and no error here. */
 LUHIP_API luhip_status luhip_copy(luhip_buffer *destination, luhip_buffer *source, luhip_stream *stream,
                                   luhip_error **error);
 /* Enqueues copies of all buffers into new host arrays behind one fence. Claims on any of them fail the call. */

@@ -330,9 +330,6 @@ support.each_device(function(id)
       local x, y = dev:buffer("f32", N, 0), other:buffer("f32", N, 0)
       for _, use in ipairs {
         function()
-          x:copy(y)
-        end,
-        function()
           dev:read { x, y }
         end,
         function()

@@ -1,5 +1,5 @@
 /*
- * copy.c - device to device (C6). Stale source bytes make the destination stale with the same failure: that is
+ * copy.c - within a device (C6); copy_between.c has what goes from one to another. Stale source bytes make the destination stale with the same failure: that is
  * no error of the copy, it is met by whoever reads.
  */
 #include "memory/layout.h"
@@ -113,6 +113,8 @@ luhip_status luhip_copy(luhip_buffer *destination, luhip_buffer *source, luhip_s
   if (!status) status = layout_region(from, "copy (source)", &c.from, error);
   if (!status && to->count) status = match_rows(&c, error);
   uint32_t slot;
+  if (!status && destination->device != source->device)
+    return copy_between(destination, source, stream, &c.to, &c.from, error);
   if (!status) status = transfer_enter(destination->device, stream, &slot, error);
   if (status) return status;
   status = copy_locked(destination, source, slot, &c, error);

@@ -42,6 +42,10 @@ struct filling {
 hip_error_t fill_enqueue(const struct filling *filling, struct allocation *allocation, hip_stream_t stream,
                          size_t *calls);
 
+/* copy_between.c: the regions have the same rows; no lock is held. */
+luhip_status copy_between(luhip_buffer *destination, luhip_buffer *source, luhip_stream *stream,
+                          const struct region *to, const struct region *from, luhip_error **error);
+
 /* Enters the device for an operation on a stream: sound, the slot found, its backlog bearable. */
 luhip_status transfer_enter(luhip_device *device, luhip_stream *stream, uint32_t *slot, luhip_error **error);
 
