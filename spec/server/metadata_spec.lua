@@ -20,7 +20,7 @@ extern "C" __global__ void null(const int *t, long long *out) { out[0] = t == nu
 extern "C" __global__ void floats(const float *t, long long *out) {}
 extern "C" __global__ void writes(int *t, long long *out) {}
 extern "C" __global__ void pairs(const int2 *t, long long *out) {}
-extern "C" __global__ void any(const void *t, long long *out) {}
+extern "C" __global__ void anything(const void *t, long long *out) {}
 extern "C" __global__ void flags(const bool *t, long long *out) {}
 ]]
 
@@ -89,7 +89,7 @@ support.each_device(function(id)
       { "floats", { 1, 2 }, "type", "a list of 2", "f32 buffer" },
       { "writes", { 1, 2 }, "type", "a list of 2", "argument 1 ('t')" },
       { "pairs", { 1, 2 }, "type", "a list of 2" },
-      { "any", { 1, 2 }, "type", "a list of 2" },
+      { "anything", { 1, 2 }, "type", "a list of 2" },
       { "flags", { 1, 2 }, "type", "a list of 2" },
     }
     for _, case in ipairs(cases) do

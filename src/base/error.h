@@ -10,16 +10,18 @@
 #include "luhip.h"
 
 #define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
+/* What is called when something went wrong: the way there is laid out of the way of what is right. */
+#define RARELY __attribute__((cold))
 
 /* A new error with one reference. The message is a sentence without a final full stop. */
-luhip_error *error_new(luhip_status kind, const char *format, ...) PRINTF_LIKE(2, 3);
+luhip_error *error_new(luhip_status kind, const char *format, ...) PRINTF_LIKE(2, 3) RARELY;
 /* Makes an error and stores it in *out, or drops it when out is NULL. Returns kind, so: return error_set(...). */
-luhip_status error_set(luhip_error **out, luhip_status kind, const char *format, ...) PRINTF_LIKE(3, 4);
+luhip_status error_set(luhip_error **out, luhip_status kind, const char *format, ...) PRINTF_LIKE(3, 4) RARELY;
 /* Stores an error that exists, taking over the reference. Returns its kind. */
-luhip_status error_give(luhip_error **out, luhip_error *error);
+luhip_status error_give(luhip_error **out, luhip_error *error) RARELY;
 /* A new error in front of `cause`, which it retains: what the cause knows of kernel, diagnostics and log is read
    through it. Out of host memory gives the cause itself, once more retained. */
-luhip_error *error_wrap(luhip_error *cause, luhip_status kind, const char *format, ...) PRINTF_LIKE(3, 4);
+luhip_error *error_wrap(luhip_error *cause, luhip_status kind, const char *format, ...) PRINTF_LIKE(3, 4) RARELY;
 
 /* For the maker, before the error is shared. All copy what they are given. */
 void error_add_failure(luhip_error *error, luhip_error *failure);

@@ -157,7 +157,8 @@ struct lb_state {
   int scopes;                 /* with and dry_run calls that are running now */
   struct lb_parting *parting; /* devices collected but not closed yet */
   bool closed;
-  bool delivering; /* the log sink runs */
+  bool delivering;                 /* the log sink runs */
+  const void *buffers, *launchers; /* their metatables, which the registry keeps: lua_topointer of them */
 };
 /* A device on its way out; made with its userdata, so that a finaliser allocates nothing. */
 struct lb_parting {

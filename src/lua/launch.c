@@ -6,8 +6,8 @@
  * than the pool beside the array. k:launch reads its geometry from a table at each call; k:bind and
  * k(grid, block) read it once and give a launcher, whose call goes straight to the arguments.
  *
- * The functions here carry two upvalues, so that neither costs a look-up: the metatable of buffers, by which a
- * buffer is told from other userdata, and the state.
+ * The functions here carry the state as an upvalue, so that it costs no look-up. It knows where the metatables are by
+ * which buffers and launchers are told from other userdata.
  */
 #include "lua/binding.h"
 
@@ -19,9 +19,16 @@ struct arguments {
   size_t n, pooled;
 };
 
-#define BUFFER_METATABLE lua_upvalueindex(1)
 static struct lb_state *state_upvalue(lua_State *L) {
-  return lua_touserdata(L, lua_upvalueindex(2));
+  return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+/* Whether the userdata at idx has the metatable. */
+static inline bool has_metatable(lua_State *L, int idx, const void *metatable) {
+  if (!lua_getmetatable(L, idx)) return false;
+  bool same = lua_topointer(L, -1) == metatable;
+  lua_pop(L, 1);
+  return same;
 }
 
 /* ---- arguments --------------------------------------------------------------------------------------------------------- */
@@ -50,12 +57,7 @@ static void read_other(lua_State *L, int idx, luhip_arg *arg) {
 }
 
 static void read_userdata(lua_State *L, int idx, luhip_arg *arg) {
-  bool buffer = false;
-  if (lua_getmetatable(L, idx)) {
-    buffer = lua_rawequal(L, -1, BUFFER_METATABLE);
-    lua_pop(L, 1);
-  }
-  if (!buffer) {
+  if (!has_metatable(L, idx, state_upvalue(L)->buffers)) {
     read_other(L, idx, arg);
     return;
   }
@@ -274,8 +276,9 @@ static int kernel_launch(lua_State *L) {
 
 /* The call of a launcher, with the kernel's arguments. */
 static int launcher_call(lua_State *L) {
-  const struct lb_launcher *launcher = lb_check(L, 1, LB_LAUNCHER);
   const struct lb_state *state = state_upvalue(L);
+  const struct lb_launcher *launcher = lua_touserdata(L, 1);
+  if (lua_type(L, 1) != LUA_TUSERDATA || !has_metatable(L, 1, state->launchers)) launcher = lb_check(L, 1, LB_LAUNCHER);
   struct arguments arguments;
   luhip_error *error = NULL;
   luhip_status status;
@@ -375,9 +378,8 @@ void lb_open_launcher(lua_State *L) {
 
 /* Adds the functions, with their upvalues, to the table on top, which is popped. */
 static void add(lua_State *L, const luaL_Reg *functions) {
-  lb_push_metatable(L, LB_BUFFER);
   lua_pushlightuserdata(L, lb_state(L));
-  luaL_setfuncs(L, functions, 2);
+  luaL_setfuncs(L, functions, 1);
   lua_pop(L, 1);
 }
 
@@ -386,6 +388,12 @@ void lb_open_launch(lua_State *L) {
   static const luaL_Reg kernel_meta[] = {{"__call", kernel_call}, {NULL, NULL}};
   static const luaL_Reg graph_methods[] = {{"update", graph_update}, {NULL, NULL}};
   static const luaL_Reg launcher_meta[] = {{"__call", launcher_call}, {NULL, NULL}};
+  struct lb_state *state = lb_state(L);
+  lb_push_metatable(L, LB_BUFFER);
+  state->buffers = lua_topointer(L, -1);
+  lb_push_metatable(L, LB_LAUNCHER);
+  state->launchers = lua_topointer(L, -1);
+  lua_pop(L, 2);
   lb_push_methods(L, LB_KERNEL);
   add(L, kernel_methods);
   lb_push_metatable(L, LB_KERNEL);

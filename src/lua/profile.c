@@ -252,7 +252,7 @@ void lb_open_window(lua_State *L) {
   static const luaL_Reg methods[] = {
       {"stop", window_stop}, {"abandon", window_abandon}, {"free", window_free}, {NULL, NULL}};
   static const luaL_Reg meta[] = {
-      {"__tostring", window_tostring}, {"__close", window_abandon}, {"__gc", window_free}, {NULL, NULL}};
+      {"__tostring", window_tostring}, {"__close", window_free}, {"__gc", window_free}, {NULL, NULL}};
   lb_class_register(L, LB_WINDOW, &(struct lb_class_functions){methods, NULL, meta});
 }
 

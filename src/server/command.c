@@ -63,6 +63,7 @@ enum command_state command_prepare(struct command *command, bool last, struct fa
     *failure = fail_with(command, error_new(LUHIP_E_MEMORY, "the host has no memory to note an operation"));
     return COMMAND_FAILED;
   }
+  if (device->slots[command->slot].fence) slot_mark_fence(device, command->slot);
   for (uint32_t i = 0; i < command->nuses; i++) {
     const struct op_use *use = &command->uses[i];
     hip_error_t rc = order_after(device, command->slot, &use->allocation->marks, use->access & USE_WRITE);

@@ -17,9 +17,9 @@ struct luhip_future {
   luhip_error *error;        /* once done: why it failed */
   struct failure_set taints; /* failures of what it read, heard of after it was enqueued */
   struct signal *signal;     /* luhip_future_fd */
-  uint64_t *ids;             /* allocations read, for the report */
+  uint64_t *ids;             /* allocations read, for the report; behind the arrays */
   size_t count;
-  char what[96];
+  char what[96]; /* "read of f32[4]", once an error needs it */
   luhip_array *arrays[];
 };
 

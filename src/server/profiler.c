@@ -181,14 +181,19 @@ struct luhip_profile {
   unsigned waiters;  /* threads that ask about the events without the lock */
   struct anchor *anchor;
   double ms, host_ms; /* once known; host_ms < 0: no anchor could be had */
-  luhip_error *error; /* of one that failed */
+  bool
+      unplaced; /* known, in the profiler's list: start and anchor are kept to find host_ms from, when it is asked for */
+  luhip_profile *next, *previous; /* in that list */
+  luhip_error *error;             /* of one that failed */
 };
 
 static void give_back(luhip_profile *profile) {
   if (profile->waiters) return;
-  if (profile->start) event_give(profile->device, profile->start);
   if (profile->stop) event_give(profile->device, profile->stop);
-  profile->start = profile->stop = NULL;
+  profile->stop = NULL;
+  if (profile->unplaced) return;
+  if (profile->start) event_give(profile->device, profile->start);
+  profile->start = NULL;
   anchor_release(profile->device, profile->anchor);
   profile->anchor = NULL;
 }
@@ -206,6 +211,31 @@ static luhip_status settle_failed(luhip_profile *profile, luhip_error *failed, l
   return error_give(error, luhip_error_retain(failed));
 }
 
+/* To be placed when that is asked for, since asking for a time is slow. */
+static void place_later(luhip_profile *profile) {
+  struct profiler *profiler = &profile->device->profiler;
+  profile->host_ms = -1;
+  if (!profile->anchor) profile->anchor = anchor_retain(profiler->anchor);
+  if (!profile->anchor) return;
+  profile->unplaced = true;
+  profile->next = profiler->unplaced;
+  if (profile->next) profile->next->previous = profile;
+  profiler->unplaced = profile;
+}
+
+/* Out of the list; the driver is asked only if that is of use. */
+static void place(luhip_profile *profile, bool asked) {
+  if (!profile->unplaced) return;
+  if (asked) anchor_place(profile->device, profile->anchor, profile->start, &profile->host_ms);
+  if (profile->previous)
+    profile->previous->next = profile->next;
+  else
+    profile->device->profiler.unplaced = profile->next;
+  if (profile->next) profile->next->previous = profile->previous;
+  profile->unplaced = false;
+  give_back(profile);
+}
+
 /* Both events have passed. */
 static luhip_status resolve(luhip_profile *profile, luhip_error **error) {
   luhip_device *device = profile->device;
@@ -215,9 +245,7 @@ static luhip_status resolve(luhip_profile *profile, luhip_error **error) {
   if (rc != hip_Success) {
     return settle_failed(profile, driver_error(rc, LUHIP_E_DRIVER, "profile: its events cannot be read"), error);
   }
-  const struct anchor *anchor = profile->anchor ? profile->anchor : device->profiler.anchor;
-  profile->host_ms = -1;
-  if (anchor) anchor_place(device, anchor, profile->start, &profile->host_ms);
+  place_later(profile);
   settle(profile, WINDOW_KNOWN);
   return LUHIP_OK;
 }
@@ -348,6 +376,7 @@ void luhip_profile_release(luhip_profile *profile) {
   luhip_device *device = profile->device;
   if (!device_enter_quietly(device)) return; /* a child process */
   if (profile->watch.listed) settle(profile, WINDOW_ABANDONED);
+  place(profile, false);
   device_leave_quietly(device);
   luhip_error_release(profile->error);
   free(profile);
@@ -418,6 +447,7 @@ luhip_status luhip_profile_ready(luhip_profile *profile, bool *ready, luhip_erro
 luhip_status luhip_profile_span(luhip_profile *profile, double *start_ms, double *end_ms, luhip_error **error) {
   luhip_status status = window_enter(profile, error);
   if (status) return status;
+  place(profile, true);
   if (profile->state == WINDOW_STOPPED) {
     status = error_set(error, LUHIP_E_NOT_READY, "span: the duration was not waited for");
   } else if (profile->state != WINDOW_KNOWN) {
@@ -438,6 +468,7 @@ luhip_status luhip_profile_span(luhip_profile *profile, double *start_ms, double
 void profiler_close(luhip_device *device, bool idle) {
   struct profiler *profiler = &device->profiler;
   while (profiler->watches) profiler->watches->close(device, profiler->watches, idle);
+  while (profiler->unplaced) place(profiler->unplaced, idle);
   anchor_release(device, profiler->anchor);
   if (profiler->stream && idle) device->api->hipStreamDestroy(profiler->stream);
   *profiler = (struct profiler){0};

@@ -34,10 +34,11 @@ struct watch {
 
 struct profiler {
   struct watch *watches;
-  struct anchor *anchor; /* the newest; NULL until the first is needed */
-  double tried_ms;       /* when an anchor was last asked for in vain */
-  hip_stream_t stream;   /* for anchors: idle otherwise; NULL until then */
-  luhip_trace *trace;    /* operations are surrounded by events for it; NULL: off */
+  luhip_profile *unplaced; /* windows whose duration is known, but not yet where on the host's clock they are */
+  struct anchor *anchor;   /* the newest; NULL until the first is needed */
+  double tried_ms;         /* when an anchor was last asked for in vain */
+  hip_stream_t stream;     /* for anchors: idle otherwise; NULL until then */
+  luhip_trace *trace;      /* operations are surrounded by events for it; NULL: off */
 };
 
 /* ---- profiler.c ---------------------------------------------------------------------------------------------- */

@@ -22,27 +22,28 @@
 /* ---- making -------------------------------------------------------------------------------------------------- */
 
 static luhip_future *future_new(luhip_device *device, uint32_t slot, luhip_buffer *const *buffers, size_t n) {
-  luhip_future *future = calloc(1, sizeof *future + n * sizeof future->arrays[0]);
-  uint64_t *ids = calloc(n ? n : 1, sizeof *ids);
-  if (!future || !ids) {
-    free(future);
-    free(ids);
-    return NULL;
-  }
+  luhip_future *future = calloc(1, sizeof *future + n * (sizeof future->arrays[0] + sizeof future->ids[0]));
+  if (!future) return NULL;
   future->refs = 1;
   future->device = device_retain(device);
   future->slot = slot;
-  future->ids = ids;
+  future->ids = (uint64_t *)(future->arrays + n);
   future->count = n;
-  for (size_t i = 0; i < n; i++) ids[i] = buffers[i]->allocation->id;
-  if (n == 1) {
+  for (size_t i = 0; i < n; i++) future->ids[i] = buffers[i]->allocation->id;
+  return future;
+}
+
+/* How errors call it; made when there is one. `first` is the layout of its first buffer. */
+static const char *what(luhip_future *future, const luhip_layout *first) {
+  if (future->what[0]) return future->what;
+  if (future->count == 1) {
     char text[80];
-    layout_describe(&buffers[0]->layout, text, sizeof text);
+    layout_describe(first, text, sizeof text);
     snprintf(future->what, sizeof future->what, "read of %s", text);
   } else {
-    snprintf(future->what, sizeof future->what, "read of %zu buffers", n);
+    snprintf(future->what, sizeof future->what, "read of %zu buffers", future->count);
   }
-  return future;
+  return future->what;
 }
 
 struct reading {
@@ -66,7 +67,7 @@ static luhip_status copy_out(luhip_future *future, luhip_buffer *buffer, const s
   struct command command = {
       .device = device, .uses = &use, .slot = future->slot, .keep = {.future = future, .array = array}};
   command_use(&command, buffer->allocation, region, USE_READ, NO_PARAM);
-  luhip_status status = command_run(&command, enqueue, &r, future->what, NULL, error);
+  luhip_status status = command_run(&command, enqueue, &r, "read", NULL, error);
   uint64_t tail = device->slots[future->slot].tail;
   if (array->block) marks_write(&array->block->marks, future->slot, tail);
   if (!status) future->position = tail;
@@ -81,20 +82,22 @@ static luhip_status start_copies(luhip_future *future, luhip_buffer *const *buff
   luhip_status status = LUHIP_OK;
   for (size_t i = 0; i < future->count && !status; i++) {
     struct region region;
-    status = layout_region(&buffers[i]->layout, future->what, &region, error);
+    const luhip_layout *layout = &buffers[i]->layout;
+    status = layout_region(layout, "read", &region, error);
     if (!status) allocation_failures(buffers[i]->allocation, &region, &set);
   }
   if (!status && set.count)
-    status = error_give(error, report_failures(device, &set, future->what, buffers, future->count));
+    status =
+        error_give(error, report_failures(device, &set, what(future, &buffers[0]->layout), buffers, future->count));
   failure_set_free(&set);
   for (size_t i = 0; i < future->count && !status; i++) {
     struct region region;
     luhip_layout packed;
     const luhip_layout *layout = &buffers[i]->layout;
-    layout_region(layout, future->what, &region, NULL);
+    layout_region(layout, "read", &region, NULL);
     layout_packed(layout->dtype, layout->ndim, layout->shape, &packed, NULL);
     status = array_new_for(device, future->slot, &packed, &future->arrays[i], error);
-    if (!status && !buffers[i]->allocation) status = buffer_usable(buffers[i], device, future->what, error);
+    if (!status && !buffers[i]->allocation) status = buffer_usable(buffers[i], device, what(future, layout), error);
     if (!status && !region_empty(&region)) status = copy_out(future, buffers[i], &region, future->arrays[i], error);
   }
   return status;
@@ -110,8 +113,7 @@ luhip_status read_start(luhip_device *device, uint32_t slot, luhip_buffer *const
   luhip_future *future = future_new(device, slot, buffers, n);
   if (!future) return error_set(error, LUHIP_E_MEMORY, "the host has no memory for a read");
   luhip_status status = start_copies(future, buffers, error);
-  struct marker *fence;
-  if (!status && future->position) slot_marker(device, slot, future->position, &fence); /* refused: the wait says so */
+  if (!status && future->position) slot_fence(device, slot);
   if (status) {
     future_release_locked(future); /* copies that did start keep their arrays until they have passed */
   } else {
@@ -161,7 +163,6 @@ static void destroy(luhip_future *future) {
   failure_set_free(&future->taints);
   luhip_error_release(future->error);
   signal_release(future->signal);
-  free(future->ids);
   free(future);
 }
 
@@ -199,7 +200,8 @@ luhip_status future_finish(luhip_future *future, luhip_error **error) {
     future->done = true;
     if (future->taints.count) {
       size_t *counts = count_carriers(future);
-      future->error = failure_set_report(&future->taints, future->what, future->ids, future->count, counts);
+      future->error = failure_set_report(&future->taints, what(future, luhip_array_layout(future->arrays[0])),
+                                         future->ids, future->count, counts);
       free(counts);
     }
     failure_set_free(&future->taints);
@@ -210,6 +212,12 @@ luhip_status future_finish(luhip_future *future, luhip_error **error) {
 
 static luhip_status gone(const luhip_future *future, luhip_error **error) {
   return error_set(error, LUHIP_E_FREED, "device %s was closed before the read was done", future->device->info.id);
+}
+
+/* Learns how far the copies are. */
+static void ask(luhip_future *future) {
+  if (future->device->slots[future->slot].fence) slot_mark_fence(future->device, future->slot);
+  slot_poll(future->device, future->slot);
 }
 
 static bool passed(const luhip_future *future) {
@@ -242,7 +250,7 @@ luhip_status luhip_future_ready(luhip_future *future, bool *ready, luhip_error *
   luhip_status status = future_enter(future, error);
   if (status) return status;
   luhip_device *device = future->device;
-  if (!passed(future)) slot_poll(device, future->slot);
+  if (!passed(future)) ask(future);
   status = device_sound(device, error);
   if (!status) *ready = passed(future);
   if (!status && *ready) status = future_finish(future, error);
@@ -301,7 +309,7 @@ luhip_status luhip_future_fd(luhip_future *future, int *fd, luhip_error **error)
   luhip_status status = future_enter(future, error);
   if (status) return status;
   if (!future->signal) {
-    slot_poll(future->device, future->slot);
+    ask(future);
     status = make_signal(future, error);
   }
   if (!status) *fd = future->signal->fd;

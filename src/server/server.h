@@ -18,7 +18,7 @@
  *   metadata.c   tables of integers that kernels are given: kept by their content
  *   background.c compiles that go on beside the program
  *   capture.c    recording a stream's operations    graph.c replay.c  what was recorded, and running it again
- *   buffer.c write.c fill.c copy.c read.c array.c program.c launch.c stream.c event.c server.c: entry points
+ *   buffer.c write.c fill.c copy.c copy_between.c read.c array.c program.c launch.c stream.c event.c server.c: entry points
  *
  * Rules: every function here is called with the device lock held unless it says otherwise. An entry point goes
  * device_enter ... device_leave. Whoever needs the lock dropped in between (to wait, to copy host memory, to
@@ -39,7 +39,7 @@
 
 #include <pthread.h>
 
-enum { SPARE_EVENTS = 256 };
+enum { SPARE_EVENTS = 2048 };
 enum device_state { DEVICE_OPEN, DEVICE_CLOSING, DEVICE_CLOSED };
 
 /* A growing list of the driver's handles. */
@@ -139,7 +139,7 @@ unsigned fork_count(void);
 bool handles_add(struct handles *handles, void *handle);
 
 /* An error of the driver as one of ours. kind E_DRIVER stands for "whatever the code says". */
-luhip_error *driver_error(hip_error_t rc, luhip_status kind, const char *format, ...) PRINTF_LIKE(3, 4);
+luhip_error *driver_error(hip_error_t rc, luhip_status kind, const char *format, ...) PRINTF_LIKE(3, 4) RARELY;
 /* E8: after a sticky code every later operation fails. */
 void device_poison(luhip_device *device, hip_error_t rc);
 luhip_status device_sound(luhip_device *device, luhip_error **error); /* E_POISONED when it is not */

@@ -84,6 +84,18 @@ hip_error_t slot_marker(struct luhip_device *device, uint32_t index, uint64_t po
   return record_marker(device, slot, marker);
 }
 
+void slot_fence(struct luhip_device *device, uint32_t index) {
+  device->slots[index].fence = device->slots[index].tail;
+}
+
+void slot_mark_fence(struct luhip_device *device, uint32_t index) {
+  struct slot *slot = &device->slots[index];
+  uint64_t fence = slot->fence;
+  struct marker *marker;
+  slot->fence = 0;
+  if (fence > slot->passed) slot_marker(device, index, fence, &marker); /* refused: the wait says so */
+}
+
 static void drop_passed_markers(struct luhip_device *device, struct slot *slot) {
   while (slot->first_marker && slot->first_marker->position <= slot->passed) {
     struct marker *marker = slot->first_marker;
@@ -140,7 +152,7 @@ void slots_reap(struct luhip_device *device) {
   if (device->recordings) return; /* nothing goes to the driver meanwhile */
   for (uint32_t i = 0; i < SLOTS; i++) {
     struct slot *slot = &device->slots[i];
-    if (!slot->handle || slot->owner || slot->passed < slot->tail) continue;
+    if (!slot->handle || slot->owner || slot->askers || slot->passed < slot->tail) continue;
     device->api->hipStreamDestroy(slot->handle);
     slot->handle = NULL;
     memory_reap(device, i);

@@ -24,7 +24,7 @@ enum {
   USER_STREAMS = 128, /* streaming.max_streams */
   DEFAULT_SLOT = 0,
   SLOTS = USER_STREAMS + 1, /* and the default stream */
-  MARKER_EVERY = 32,        /* operations between markers that nobody asked for */
+  MARKER_EVERY = 64,        /* operations between markers that nobody asked for */
   BACKLOG = 768 /* operations in flight on one slot before its host waits: drivers have room for 1000 launches
                                or so, and then wait themselves, which here would be under the lock */
 };
@@ -33,6 +33,8 @@ struct slot {
   hip_stream_t handle; /* NULL: no driver stream at present */
   luhip_stream *owner; /* NULL: freed, perhaps with work pending */
   uint64_t tail, passed;
+  uint64_t fence;  /* a position that somebody will ask about: marked before anything more is enqueued; 0: none */
+  unsigned askers; /* threads that ask the handle without the lock */
   struct marker *first_marker, *last_marker; /* oldest first */
   struct drops drops;
   uint64_t waited[SLOTS]; /* how far this slot's work comes after another slot's */
@@ -49,6 +51,10 @@ struct luhip_stream {
 luhip_status slot_of(struct luhip_device *device, luhip_stream *stream, uint32_t *slot, luhip_error **error);
 /* The first marker at or after a position, recorded now if there is none. */
 hip_error_t slot_marker(struct luhip_device *device, uint32_t slot, uint64_t position, struct marker **marker);
+/* The tail will be asked about. It needs no marker as long as nothing follows: a wait asks the stream itself. */
+void slot_fence(struct luhip_device *device, uint32_t slot);
+/* Before more is enqueued: the marker, if one is due. */
+void slot_mark_fence(struct luhip_device *device, uint32_t slot);
 void marker_release(struct luhip_device *device, struct marker *marker); /* a waiter leaves */
 /* Asks the oldest markers and moves `passed`; takes faults and retires operations when it moved. */
 void slot_poll(struct luhip_device *device, uint32_t slot);

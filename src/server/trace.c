@@ -3,8 +3,8 @@
  *
  * While a trace is on, the calls that enqueue an operation are surrounded by two events of the pool. Both are
  * recorded under the lock, around nothing else: what the operation waits for on other streams comes before the first.
- * Once the place of an operation in its stream is known to have passed, its times are read and the events go back, in
- * order, also while the trace is still on: so a trace that runs for long has few events of its own.
+ * The times are read and the events go back, in order, when the trace is waited for; also before, of operations that are
+ * known to have passed, when many are open: so a trace that runs for long has no more events than a pool holds.
  * One trace is on per device, and every operation of every stream and thread is in it.
  */
 #include "server/capture.h"
@@ -34,7 +34,8 @@ struct luhip_trace {
   luhip_error *error;   /* of a trace that is worthless */
 };
 
-enum { RESOLVE_EVERY = 64 };
+/* Asking for two times takes longer than a launch, so nothing is asked for before so many operations are open. */
+enum { OPEN_MOST = 1024 - 64, RESOLVE_EVERY = 64 };
 
 /* ---- the records --------------------------------------------------------------------------------------------- */
 
@@ -59,9 +60,10 @@ static void resolve_record(luhip_trace *trace, size_t i) {
   anchor_release(device, record->anchor);
 }
 
-static void resolve_passed(luhip_trace *trace) {
+/* Until no more than `most` are open, if so many have passed. */
+static void resolve_passed(luhip_trace *trace, size_t most) {
   const struct slot *slots = trace->device->slots;
-  while (trace->resolved < trace->count) {
+  while (trace->count - trace->resolved > most) {
     const struct record *record = &trace->records[trace->resolved];
     if (slots[record->slot].passed < record->position) break;
     resolve_record(trace, trace->resolved++);
@@ -114,7 +116,7 @@ void trace_events(const struct record *record, hip_event_t *start, hip_event_t *
 
 struct record *trace_enter(luhip_device *device, uint32_t slot, bool timed) {
   luhip_trace *trace = device->profiler.trace;
-  if (trace->count % RESOLVE_EVERY == 0) resolve_passed(trace);
+  if (trace->count % RESOLVE_EVERY == 0) resolve_passed(trace, OPEN_MOST);
   if (!grow(trace)) {
     worthless(trace, error_new(LUHIP_E_MEMORY, "trace: the host has no memory for another operation"));
     return NULL;
@@ -175,7 +177,7 @@ static void close_trace(luhip_device *device, struct watch *watch, bool idle) {
   turn_off(trace);
   if (idle && stopped) {
     slots_poll(device);
-    resolve_passed(trace);
+    resolve_passed(trace, 0);
   }
   if (trace->resolved < trace->count || !stopped) {
     worthless(trace, error_new(LUHIP_E_FREED, "device %s was closed before the trace was known", device->info.id));
@@ -259,7 +261,7 @@ luhip_status luhip_trace_wait(luhip_trace *trace, const luhip_wait *wait, luhip_
     status = wait_operations(trace, wait, error);
   }
   if (!status && !trace->known) { /* the lock was dropped */
-    resolve_passed(trace);
+    resolve_passed(trace, 0);
     status = settle(trace, error);
   } else if (!status && trace->error) {
     status = error_give(error, luhip_error_retain(trace->error));

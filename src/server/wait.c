@@ -1,9 +1,10 @@
 /*
  * wait.c - how the host waits for the device.
  *
- * Every wait is for a position of a slot. A marker at or after it is found or recorded, the lock is dropped, and
- * its event is asked: without pause at first, yielding the processor next, then asleep for an eighth of the time
- * already waited, at most 1 ms. The host program is asked about every millisecond whether it wants to go on.
+ * Every wait is for a position of a slot. The lock is dropped and the driver asked: without pause at first, yielding the
+ * processor next, then asleep for a 64th of the time already waited, at most 1 ms. For the last position of a slot the
+ * stream itself is asked for a while, which spares short waits the record of an event. Later, as others may enqueue more
+ * meanwhile, and for other positions, it is the event of a marker at or after the position, found or recorded. The host program is asked about every millisecond whether it wants to go on.
  * A closing device ends the waits of others (B7).
  */
 #include "server/server.h"
@@ -45,11 +46,11 @@ static inline void pause_processor(void) {
 
 static void rest(double waited_ms) {
   if (waited_ms < SPIN_MS) {
-    for (int i = 0; i < 16; i++) pause_processor();
+    pause_processor();
   } else if (waited_ms < POLL_MS) {
     sched_yield();
   } else {
-    double ms = waited_ms / 8;
+    double ms = waited_ms / 64;
     if (ms < SLEEP_LEAST_MS) ms = SLEEP_LEAST_MS;
     if (ms > SLEEP_MOST_MS) ms = SLEEP_MOST_MS;
     struct timespec nap = {.tv_nsec = (long)(ms * 1e6)};
@@ -73,17 +74,25 @@ static luhip_status may_go_on(luhip_device *device, struct waiting *waiting, dou
   return LUHIP_OK;
 }
 
-/* Without the lock: until the event has passed (rc hip_Success), broke (another rc) or the wait ends (status). */
-static luhip_status poll_event(luhip_device *device, hip_event_t event, struct waiting *waiting, hip_error_t *rc,
-                               luhip_error **error) {
-  double start = clock_ms();
+/* What a wait asks: an event, or a stream for as long as POLL_MS. */
+struct asking {
+  hip_event_t event;
+  hip_stream_t stream;
+  double start_ms;
+};
+
+/* Without the lock: until what is asked has passed (rc hip_Success), broke (another rc; hip_ErrorNotReady: a stream was
+   asked long enough) or the wait ends (status). */
+static luhip_status poll(luhip_device *device, const struct asking *asking, struct waiting *waiting, hip_error_t *rc,
+                         luhip_error **error) {
+  const struct hip_api *api = device->api;
   for (;;) {
-    *rc = device->api->hipEventQuery(event);
+    *rc = asking->stream ? api->hipStreamQuery(asking->stream) : api->hipEventQuery(asking->event);
     if (*rc != hip_ErrorNotReady) return LUHIP_OK;
     double now = clock_ms();
     luhip_status status = may_go_on(device, waiting, now, error);
-    if (status) return status;
-    rest(now - start);
+    if (status || (asking->stream && now - asking->start_ms >= POLL_MS)) return status;
+    rest(now - asking->start_ms);
   }
 }
 
@@ -92,27 +101,60 @@ static luhip_status broken(luhip_device *device, hip_error_t rc, luhip_error **e
   return error_give(error, driver_error(rc, LUHIP_E_DRIVER, "waiting for device %s", device->info.id));
 }
 
-luhip_status wait_event(luhip_device *device, hip_event_t event, struct waiting *waiting, luhip_error **error) {
-  hip_error_t rc;
+static luhip_status wait_asking(luhip_device *device, const struct asking *asking, struct waiting *waiting,
+                                hip_error_t *rc, luhip_error **error) {
   device_drop(device);
-  luhip_status status = poll_event(device, event, waiting, &rc, error);
+  luhip_status status = poll(device, asking, waiting, rc, error);
   device_retake(device);
-  if (status || rc == hip_Success) return status;
-  return broken(device, rc, error);
+  if (status || *rc == hip_Success || (asking->stream && *rc == hip_ErrorNotReady)) return status;
+  return broken(device, *rc, error);
 }
 
-luhip_status wait_position(luhip_device *device, uint32_t slot, uint64_t position, struct waiting *waiting,
-                           luhip_error **error) {
-  if (position <= device->slots[slot].passed) return LUHIP_OK;
+luhip_status wait_event(luhip_device *device, hip_event_t event, struct waiting *waiting, luhip_error **error) {
+  struct asking asking = {.event = event, .start_ms = clock_ms()};
+  hip_error_t rc;
+  return wait_asking(device, &asking, waiting, &rc, error);
+}
+
+/* The slot's last position, which the stream itself knows. */
+static luhip_status wait_stream(luhip_device *device, uint32_t index, double start_ms, struct waiting *waiting,
+                                luhip_error **error) {
+  struct slot *slot = &device->slots[index];
+  struct asking asking = {.stream = slot->handle, .start_ms = start_ms};
+  uint64_t reached = slot->tail;
+  hip_error_t rc;
+  slot->askers++;
+  luhip_status status = wait_asking(device, &asking, waiting, &rc, error);
+  slot->askers--;
+  if (!status && rc == hip_Success) slot_advance(device, index, reached);
+  return status;
+}
+
+static luhip_status wait_marker(luhip_device *device, uint32_t slot, uint64_t position, double start_ms,
+                                struct waiting *waiting, luhip_error **error) {
   struct marker *marker;
   hip_error_t rc = slot_marker(device, slot, position, &marker);
   if (rc != hip_Success) return broken(device, rc, error);
   uint64_t reached = marker->position;
+  struct asking asking = {.event = marker->event, .start_ms = start_ms};
   marker->waiters++;
-  luhip_status status = wait_event(device, marker->event, waiting, error);
+  luhip_status status = wait_asking(device, &asking, waiting, &rc, error);
   marker_release(device, marker);
   if (!status) slot_advance(device, slot, reached);
   return status;
+}
+
+luhip_status wait_position(luhip_device *device, uint32_t index, uint64_t position, struct waiting *waiting,
+                           luhip_error **error) {
+  struct slot *slot = &device->slots[index];
+  if (position <= slot->passed) return LUHIP_OK;
+  double start_ms = clock_ms();
+  bool marked = slot->last_marker && slot->last_marker->position >= position;
+  if (position == slot->tail && slot->handle && !marked) {
+    luhip_status status = wait_stream(device, index, start_ms, waiting, error);
+    if (status || position <= slot->passed) return status;
+  }
+  return wait_marker(device, index, position, start_ms, waiting, error);
 }
 
 luhip_status wait_marks(luhip_device *device, const struct marks *marks, struct waiting *waiting, luhip_error **error) {
