@@ -83,7 +83,8 @@ static luhip_status start_copies(luhip_future *future, luhip_buffer *const *buff
   for (size_t i = 0; i < future->count && !status; i++) {
     struct region region;
     const luhip_layout *layout = &buffers[i]->layout;
-    status = layout_region(layout, "read", &region, error);
+    status = layout_region(layout, "read", &region, NULL);
+    if (status) status = layout_region(layout, what(future, layout), &region, error);
     if (!status) allocation_failures(buffers[i]->allocation, &region, &set);
   }
   if (!status && set.count)
