@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+enum { SPARE = 64 }; /* records that are kept */
+
 enum page_result page_new(struct storage *storage, size_t bytes, struct page **out, int *code) {
   if (!storage_within_limit(storage, bytes)) return PAGE_LIMIT;
   struct page *page = calloc(1, sizeof *page);
@@ -56,10 +58,42 @@ void pages_forget(struct page *list) {
   drop(list, false);
 }
 
+/* Cutting and fusing come in turns, so a few records are kept for the next cut. */
+static void record_give(struct storage *storage, struct slice *slice) {
+  marks_free(&slice->marks);
+  if (storage->nspare == SPARE) {
+    free(slice);
+    return;
+  }
+  slice->next = storage->spare;
+  storage->spare = slice;
+  storage->nspare++;
+}
+
+static struct slice *record_take(struct storage *storage) {
+  struct slice *slice = storage->spare;
+  if (!slice) return calloc(1, sizeof *slice);
+  storage->spare = slice->next;
+  storage->nspare--;
+  *slice = (struct slice){0};
+  return slice;
+}
+
+void storage_close(struct storage *storage) {
+  while (storage->spare) {
+    struct slice *slice = storage->spare;
+    storage->spare = slice->next;
+    free(slice);
+  }
+  storage->nspare = 0;
+}
+
 struct slice *slice_cut(struct slice *slice, size_t bytes) {
-  struct slice *rest = calloc(1, sizeof *rest);
-  if (!rest || !marks_merge(&rest->marks, &slice->marks)) {
-    free(rest);
+  struct storage *storage = slice->page->storage;
+  struct slice *rest = record_take(storage);
+  if (!rest) return NULL;
+  if (!marks_merge(&rest->marks, &slice->marks)) {
+    record_give(storage, rest);
     return NULL;
   }
   rest->address = (char *)slice->address + bytes;
@@ -79,7 +113,6 @@ bool slice_fuse(struct slice *slice) {
   slice->bytes += gone->bytes;
   slice->after = gone->after;
   if (slice->after) slice->after->before = slice;
-  marks_free(&gone->marks);
-  free(gone);
+  record_give(gone->page->storage, gone);
   return true;
 }

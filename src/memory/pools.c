@@ -105,7 +105,7 @@ luhip_status luhip_pools_preset(const char *name, size_t total, luhip_pool list[
 
 luhip_status pools_preset(const char *name, size_t total, struct pools *pools, luhip_error **error) {
   luhip_pool list[LUHIP_MAX_POOLS];
-  size_t count;
+  size_t count = 0;
   luhip_status status = luhip_pools_preset(name, total, list, &count, error);
   return status ? status : pools_copy(list, count, pools, error);
 }

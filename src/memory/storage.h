@@ -11,19 +11,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct slice;
+
 struct storage {
   void *user;
   /* 0, or a code of the storage's own; *address is aligned at least as `alignment` says. bytes > 0. */
   int (*allocate)(void *user, size_t bytes, void **address);
   /* May wait for the device; called without a lock. */
   void (*release)(void *user, void *address);
-  int full;         /* the code that says "out of memory" */
-  size_t alignment; /* that sizes are rounded to; 1 in checked mode, where a buffer ends at a guard page */
-  size_t total;     /* bytes there are */
-  size_t limit;     /* of reserved bytes; 0: none */
-  size_t reserved;  /* held */
-  size_t cached;    /* of these, in pages that nothing lives in */
+  int full;            /* the code that says "out of memory" */
+  size_t alignment;    /* that sizes are rounded to; 1 in checked mode, where a buffer ends at a guard page */
+  size_t total;        /* bytes there are */
+  size_t limit;        /* of reserved bytes; 0: none */
+  size_t reserved;     /* held */
+  size_t cached;       /* of these, in pages that nothing lives in */
+  struct slice *spare; /* records for slices that will be cut, by `next`; page.c */
+  unsigned nspare;
 };
+
+/* Frees the spare records; nothing is held any more. */
+void storage_close(struct storage *storage);
 
 static inline bool storage_within_limit(const struct storage *storage, size_t bytes) {
   return !storage->limit || (bytes <= storage->limit && storage->reserved <= storage->limit - bytes);

@@ -217,6 +217,8 @@ void memory_free(luhip_device *device) {
     free(memory);
   }
   pages_forget(device->trash.pages);
+  storage_close(&device->memory.device);
+  storage_close(&device->memory.pinned);
   pools_free(&device->memory.layout);
 }
 

@@ -55,6 +55,8 @@ static bool open_plan(luhip_plan *plan, luhip_device *device, uint32_t slot) {
   plan->storage.allocate = allocate;
   plan->storage.release = release;
   plan->storage.reserved = plan->storage.cached = 0;
+  plan->storage.spare = NULL;
+  plan->storage.nspare = 0;
   if (!plan->storage.limit) plan->storage.limit = plan->storage.total;
   plan->next_address = plan->storage.alignment;
   plan->manager = (struct manager){.storage = &plan->storage,
@@ -104,6 +106,7 @@ void luhip_plan_free(luhip_plan *plan) {
   while (plan->first) plan_forget(plan->first->allocation);
   manager_close(&plan->manager);
   pages_free(plan->trash);
+  storage_close(&plan->storage);
   free(plan);
   device_leave_quietly(device);
   device_release(device);

@@ -326,6 +326,7 @@ static int box_collect(lua_State *L) {
   }
   if (box->manager.pools) manager_close(&box->manager);
   empty_trash(box);
+  storage_close(&box->storage);
   return 0;
 }
 
