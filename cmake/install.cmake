@@ -33,7 +33,8 @@ configure_file(cmake/luhip.sh.in "${CMAKE_CURRENT_BINARY_DIR}/command/luhip" @ON
 install(PROGRAMS "${CMAKE_CURRENT_BINARY_DIR}/command/luhip" DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright)
 install(FILES README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-install(DIRECTORY examples docs DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY examples docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" PATTERN generate EXCLUDE)
+install(FILES docs/luhip.3lua DESTINATION "${CMAKE_INSTALL_MANDIR}/man3")
 
 configure_file(cmake/uninstall.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/uninstall.cmake" @ONLY)
 add_custom_target(uninstall COMMAND "${CMAKE_COMMAND}" -P "${CMAKE_CURRENT_BINARY_DIR}/uninstall.cmake" VERBATIM)

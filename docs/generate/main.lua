@@ -41,7 +41,10 @@ end
 -- The pages in their order: the README, the guide, pages of docs/, the reference.
 local function list_pages()
   local pages = { { file = "README.md", page = "index.html" } }
-  local list = io.popen "ls docs/guide/*.md docs/*.md"
+  for _, name in ipairs { "CONTRIBUTING", "CHANGELOG" } do
+    pages[#pages + 1] = { file = name .. ".md", page = name .. ".html" }
+  end
+  local list = io.popen "ls docs/guide/*.md docs/*.md 2>/dev/null"
   for path in list:lines() do
     pages[#pages + 1] = { file = path, page = path:match "([^/]+)%.md$" .. ".html", guide = path:match "/guide/" }
   end

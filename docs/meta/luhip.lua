@@ -51,7 +51,7 @@ function device:pitched(dtype, shape, init) end
 ---@return luhip.array[]
 function device:read(buffers) end
 
---- Writes several buffers: { { x, data }, ... }. Every part is attempted; the first error is raised after all were.
+--- Writes several: { { x, data }, ... }. Every part is attempted; the first error is raised after all were.
 ---@param parts { [1]: luhip.buffer, [2]: luhip.data }[]
 function device:write(parts) end
 
@@ -60,7 +60,7 @@ function device:write(parts) end
 ---@return luhip.array[]
 function device:staging(sizes) end
 
---- The raw address for neighbours in C. Tests claims, waits for earlier work on the buffer, keeps its memory alive.
+--- The raw address for neighbours in C. Tests claims, waits for earlier work, keeps the memory alive.
 ---@param buffer luhip.buffer
 ---@return luhip.resource
 function device:resource(buffer) end
@@ -145,6 +145,40 @@ function device:memory() end
 
 --- Gives cached memory back to the driver.
 function device:memory_cleanup() end
+
+--- What the pools of all streams hold, and who has it: print it.
+---@return table
+function device:memory_report() end
+
+--- The pools of all streams, device and pinned, with their figures.
+---@return table[]
+function device:memory_pools() end
+
+--- Who has memory: { id =, stream =, role =, bytes =, padding =, what = }.
+---@return table[]
+function device:memory_holders() end
+
+--- Persistent mode of the current stream while fn runs, or from now on: what is allocated comes in exact sizes and is kept for the next time.
+---@param mode "persistent"|"auto"
+---@param fn? function
+---@param ... any
+---@return any
+function device:memory_mode(mode, fn, ...) end
+
+--- The layout of the current stream's pools.
+---@return table[]
+function device:pools() end
+
+--- Pools for streams to come, and for the current one: a preset ("sub-slices", "exclusive"), a list, or a plan. Raises: pools_in_use, config, capture.
+---@param layout string|table[]
+function device:install_pools(layout) end
+
+--- What memory fn needs, without running it: a layout for install_pools, and the peaks. Raises: oom, too_big.
+---@param fn function
+---@param ... any
+---@return table[]
+---@return table
+function device:plan(fn, ...) end
 
 --- What compiles for it: name, version, and what part it has in the cache's keys.
 ---@return table
@@ -598,8 +632,14 @@ function luhip.time() end
 --- Times every operation of a function: `dev:profile(fn)`; see luhip.profile.
 function luhip.profile() end
 
---- Writes a buffer to a file, and reads one: `luhip.save("x.npy", x)`, `luhip.load "x.npy"`; see luhip.files.
+--- What the pools of a device hold, persistent mode, and plans: see luhip.memory.
+function luhip.memory_report() end
+
+--- Writes a buffer to a file: `luhip.save("x.npy", x)`; see luhip.files.
 function luhip.save() end
+
+--- Reads a file into host memory: `luhip.load "x.npy"`; see luhip.files.
+function luhip.load() end
 
 --- Makes a kernel of one expression.
 ---@param inputs string "f32 x, f32 y"

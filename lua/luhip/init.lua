@@ -136,10 +136,12 @@ for _, class in ipairs { "future", "event", "stream", "duration" } do
   end
 end
 
---- Writes a buffer to a file, and reads one: `luhip.save("x.npy", x)`, `luhip.load "x.npy"`; see luhip.files.
+--- Writes a buffer to a file: `luhip.save("x.npy", x)`; see luhip.files.
 function luhip.save(...)
   return require("luhip.files").save(...)
 end
+
+--- Reads a file into host memory: `luhip.load "x.npy"`; see luhip.files.
 function luhip.load(...)
   return require("luhip.files").load(...)
 end

@@ -24,6 +24,7 @@ docs.modules = {
   "luhip.async.cqueues",
   "luhip.timing",
   "luhip.profile",
+  "luhip.memory",
   "luhip.config",
   "luhip.tune",
 }
@@ -149,7 +150,10 @@ local function find_function(word, found)
     end
     for _, entry in ipairs(about and about.functions or {}) do
       local short = entry.name:match "[%w_]+$"
-      if docs.is_public(name, entry) and (entry.name == word or "luhip." .. word == entry.name or short == word) then
+      if
+        docs.is_public(name, entry)
+        and (entry.name == word or "luhip." .. word == entry.name or "luhip." .. entry.name == word or short == word)
+      then
         table.insert(found, describe_function(entry))
       end
     end

@@ -21,8 +21,8 @@ objects.aliases = {
   {
     "luhip.data",
     "number|boolean|table|string|luhip.array|fun(i: integer): any",
-    "What buffers are filled with: one value for all, (nested) tables, packed bytes, a host array, or a function of the "
-      .. "1-based index.",
+    "What buffers are filled with: one value for all, (nested) tables, packed bytes, a host array, or a function of "
+      .. "the 1-based index.",
   },
 }
 
@@ -38,8 +38,8 @@ class {
   methods = {
     {
       "buffer(dtype: luhip.dtype|table, shape: luhip.shape, init?: luhip.data): luhip.buffer",
-      "Makes a buffer. Without `init` its content is undefined and its memory comes with the first use. The type may be "
-        .. "a layout of luhip.struct.",
+      "Makes a buffer. Without `init` its content is undefined and its memory comes with the first use. The type may "
+        .. "be a layout of luhip.struct.",
       raises = "shape, too_big, oom",
     },
     {
@@ -58,7 +58,7 @@ class {
     },
     {
       "write(parts: { [1]: luhip.buffer, [2]: luhip.data }[])",
-      "Writes several buffers: { { x, data }, ... }. Every part is attempted; the first error is raised after all were.",
+      "Writes several: { { x, data }, ... }. Every part is attempted; the first error is raised after all were.",
     },
     {
       "staging(sizes: integer[]): luhip.array[]",
@@ -66,7 +66,7 @@ class {
     },
     {
       "resource(buffer: luhip.buffer): luhip.resource",
-      "The raw address for neighbours in C. Tests claims, waits for earlier work on the buffer, keeps its memory alive.",
+      "The raw address for neighbours in C. Tests claims, waits for earlier work, keeps the memory alive.",
     },
     {
       "compile(source: string, options?: table): luhip.program",
@@ -124,6 +124,25 @@ class {
       "Figures: buffers, in_use, padding, reserved, limit, pinned, device_free, device_total (bytes).",
     },
     { "memory_cleanup()", "Gives cached memory back to the driver." },
+    { "memory_report(): table", "What the pools of all streams hold, and who has it: print it." },
+    { "memory_pools(): table[]", "The pools of all streams, device and pinned, with their figures." },
+    { "memory_holders(): table[]", "Who has memory: { id =, stream =, role =, bytes =, padding =, what = }." },
+    {
+      'memory_mode(mode: "persistent"|"auto", fn?: function, ...: any): any',
+      "Persistent mode of the current stream while fn runs, or from now on: what is allocated comes in exact sizes and "
+        .. "is kept for the next time.",
+    },
+    { "pools(): table[]", "The layout of the current stream's pools." },
+    {
+      "install_pools(layout: string|table[])",
+      'Pools for streams to come, and for the current one: a preset ("sub-slices", "exclusive"), a list, or a plan.',
+      raises = "pools_in_use, config, capture",
+    },
+    {
+      "plan(fn: function, ...: any): table[], table",
+      "What memory fn needs, without running it: a layout for install_pools, and the peaks.",
+      raises = "oom, too_big",
+    },
     { "toolchain(): table", "What compiles for it: name, version, and what part it has in the cache's keys." },
     {
       "close()",
@@ -247,7 +266,8 @@ class {
     {
       "launch(config: table, ...: any)",
       "Launches it: config is { grid =, block =, shared =, stream =, touches = }, then its arguments. A grid may be a "
-        .. "u32 buffer of three. Raises what is wrong with the call; what the work does wrong is met by who reads its results.",
+        .. "u32 buffer of three. Raises what is wrong with the call; what the work does wrong is met by who reads "
+        .. "its results.",
       raises = "limits, range",
     },
     {
@@ -356,8 +376,8 @@ class {
 
 class {
   name = "window",
-  text = "A profile window that is open, from `device:start_profile`. A failed or skipped operation of the device while "
-    .. "it is open makes it worthless: it then raises that, and never gives a time.",
+  text = "A profile window that is open, from `device:start_profile`. A failed or skipped operation of the device "
+    .. "while it is open makes it worthless: it then raises that, and never gives a time.",
   methods = {
     { "stop(): luhip.duration", "Closes it where the stream is now. Nothing is waited for." },
     { "abandon()", "Closes it without a result." },
@@ -417,6 +437,15 @@ class {
 }
 
 --- Classes that only luhip's own Lua modules see.
-objects.internal = { trace = true, capture = true, scope = true, space = true, journal = true, expression = true }
+objects.internal = {
+  capture = true,
+  explorer = true,
+  expression = true,
+  journal = true,
+  plan = true,
+  scope = true,
+  space = true,
+  trace = true,
+}
 
 return objects
