@@ -28,7 +28,7 @@
 -- * `expect`: by parameter name or position, a table, host array or buffer to compare with, or a
 --   function(array, config) that returns true or false and a reason. Or one function(arrays, config), where arrays.c
 --   reads parameter c. Without it nothing is verified.
--- * `tolerance`: see luhip.tune.verify.
+-- * `tolerance`: see luhip.tune.verify; or one for each output, { c = 1e-3, d = { absolute = 1 } }.
 -- * `metrics`: functions of the row, in order of their names; their values become fields of the row.
 -- * `objective`: "ms" (default), "median", "min" or a metric; lower is better, unless `higher = true`. Or a list of
 --   several, with `higher = { gflops = true }`: then `result.pareto` has the rows that no other beats in all of them.

@@ -65,6 +65,12 @@ local ROW = {
   min = true,
   samples = true,
   kept = true,
+  low = true,
+  high = true,
+  ramp = true,
+  given_up = true,
+  final = true,
+  finals = true,
   compile_ms = true,
   shared_bytes = true,
   registers = true,
@@ -193,14 +199,21 @@ local MEASURE_INTEGERS = {
   drop = false,
   converge = false,
   race = false,
+  precision = false,
+  ramp = true,
+  least_ms = false,
+  finalists = true,
+  rounds = true,
 }
 
 local function read_rules(given)
   local rules = read_numbers("tune: measure", given, measure.defaults, MEASURE_INTEGERS)
   if rules.min_samples < 1 or rules.max_samples < rules.min_samples then
     errors.raise("argument", "tune: measure: 1 <= min_samples <= max_samples expected")
-  elseif rules.keep < 1 or rules.drop < 1 or rules.converged < 1 or rules.race < 1 then
-    errors.raise("argument", "tune: measure: keep, drop, converged and race are at least 1")
+  elseif rules.keep < 1 or rules.drop < 1 or rules.converged < 1 then
+    errors.raise("argument", "tune: measure: keep, drop and converged are at least 1")
+  elseif rules.race > 0 and rules.race < 1 then
+    errors.raise("argument", "tune: measure: race is 0 or at least 1")
   end
   return rules
 end
@@ -291,7 +304,7 @@ local function read_tolerance(given, expect)
   if given ~= nil and expect == nil then
     errors.raise("argument", "tune: tolerance without expect")
   end
-  return verify.tolerance(given)
+  return verify.tolerances(given, expect)
 end
 
 local function positions(list)

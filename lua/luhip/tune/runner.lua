@@ -3,7 +3,8 @@
 -- What goes wrong with a candidate is data: its row says how far it came (`status`) and why (`error`), and the sweep
 -- goes on. Only what no candidate can get right (an expectation that names no parameter, a kernel that is not in the
 -- source) and what the user's own functions of the configuration raise end the run with an error.
--- Dependencies: luhip.errors, luhip.tune.{arguments,callback,evaluator,geometry,measure,objectives,overrides,session}.
+-- Dependencies: luhip.errors, luhip.tune.{arguments,callback,evaluator,geometry,measure,objectives,overrides,session,
+-- statistics}.
 -- @module luhip.tune.runner
 
 local arguments = require "luhip.tune.arguments"
@@ -16,6 +17,7 @@ local measure = require "luhip.tune.measure"
 local objectives = require "luhip.tune.objectives"
 local overrides = require "luhip.tune.overrides"
 local session = require "luhip.tune.session"
+local statistics = require "luhip.tune.statistics"
 
 local runner = {}
 
@@ -152,9 +154,10 @@ local function settle(self)
   self.plan.device:sync(self.arguments.buffers)
 end
 
-local function time(self, run)
+-- What times a candidate: a number of launches to the ms of all together.
+local function sampler_of(self, run)
   local args = self.arguments
-  local function sample(count)
+  return function(count)
     args:restore_inout()
     local ms = self.sample(function()
       for _ = 1, count do
@@ -164,7 +167,10 @@ local function time(self, run)
     settle(self)
     return ms
   end
-  return measure.run(sample, self.plan.rules, self:limit())
+end
+
+local function time(self, run)
+  return measure.run(sampler_of(self, run), self.plan.rules, self:limit())
 end
 
 local function compute_metrics(self, row)
@@ -202,13 +208,14 @@ local function check_arguments(self, kernel)
   end
 end
 
-local function attempt(self, config, row)
+-- Makes a candidate ready; what launches it.
+local function prepare(self, config, row)
   local plan, args = self.plan, self.arguments
   self.stage = "geometry"
   local shape = shape_of(plan, config)
   self.stage = "compile"
   local kernel = compile(self, config, row, shape)
-  self.kernel = kernel
+  self.held[#self.held + 1] = kernel
   self.stage = "geometry"
   check_kernel(plan.device, kernel, shape)
   self.stage = "resolve"
@@ -218,14 +225,18 @@ local function attempt(self, config, row)
   args:restore()
   local list = args:list(config)
   local launcher = kernel:bind { grid = shape.grid, block = shape.block, shared = shape.shared }
-  self.launcher = launcher
-  local function run()
+  self.held[#self.held + 1] = launcher
+  return function()
     launcher(table.unpack(list, 1, list.n))
   end
+end
+
+local function attempt(self, config, row)
+  local run = prepare(self, config, row)
   run()
   settle(self)
   self.stage = "verify"
-  args:verify(config)
+  self.arguments:verify(config)
   self.stage = "measure"
   for key, value in pairs(time(self, run)) do
     row[key] = value
@@ -238,12 +249,8 @@ end
 
 -- Frees what the candidate held, so that its module is unloaded now and not when the collector comes by.
 local function forget(self)
-  for _, key in ipairs { "launcher", "kernel" } do
-    local object = self[key]
-    self[key] = nil
-    if object then
-      object:free()
-    end
+  for i = #self.held, 1, -1 do
+    table.remove(self.held, i):free()
   end
 end
 
@@ -347,6 +354,75 @@ local function sweep(self)
   )
 end
 
+-- ---- the final -------------------------------------------------------------------------------------------------
+
+-- Rows that the noise does not tell from the best, fastest first, the best among them; fewer than two: there is no
+-- final.
+local function finalists(self)
+  local best, rules, list = self.best, self.plan.rules, {}
+  if not self:limit() or rules.rounds < 1 or not best.low or best.low >= best.high then
+    return list
+  end
+  for _, row in ipairs(self.rows) do
+    if row.status == "ok" and not row.given_up and not row.reused and row.low and row.low <= best.high then
+      list[#list + 1] = row
+    end
+  end
+  table.sort(list, function(a, b)
+    return a.ms < b.ms
+  end)
+  return table.move(list, 1, math.min(#list, rules.finalists), 1, {})
+end
+
+-- In turns, so that whatever the clock does it does to all.
+local function play(self, list)
+  local rounds, finals = {}, {}
+  for k, row in ipairs(list) do
+    rounds[k] = sampler_of(self, prepare(self, row.params, {}))
+    finals[k] = {}
+    rounds[k](1)
+  end
+  for _ = 1, self.plan.rules.rounds do
+    for k in ipairs(list) do
+      table.insert(finals[k], rounds[k](1))
+    end
+  end
+  return finals
+end
+
+local function less(a, b)
+  for _, key in ipairs { "final", "registers", "shared_bytes" } do
+    local x, y = a[key] or 0, b[key] or 0
+    if x ~= y then
+      return x < y
+    end
+  end
+  return false
+end
+
+-- Measures the finalists again, in turn; the winner is the one with the lowest median, then with fewer registers, then
+-- with less shared memory. What goes wrong here leaves the winner what it was.
+local function final(self)
+  local list = finalists(self)
+  if #list < 2 then
+    return
+  end
+  local ok, finals = pcall(play, self, list)
+  forget(self)
+  if not ok then
+    if is_interrupt(finals) then
+      error(finals, 0)
+    end
+    self.warnings[#self.warnings + 1] = "the finalists could not be measured again: " .. tostring(as_error(finals))
+    return
+  end
+  for k, row in ipairs(list) do
+    row.finals, row.final = finals[k], statistics.median(finals[k])
+  end
+  table.sort(list, less)
+  self.best, self.near = list[1], list
+end
+
 local function check_constant(self)
   local first, count = nil, 0
   for _, row in ipairs(self.rows) do
@@ -370,12 +446,13 @@ end
 -- @tparam table plan from luhip.tune.options
 -- @tparam table host `clock` (seconds, monotonic), `sampler` (takes a device, gives a function that times a function,
 --   in ms), `progress` (called with the runner and each new row)
--- @treturn Runner `rows` in order of their measurement, `best`, `pareto` (with several objectives), `warnings`,
---   `seconds`, `stopped` (nil when the space was exhausted; "configs", "seconds", "strategy", "interrupted" or
---   "poisoned"), `total` (valid configurations, nil when not counted)
+-- @treturn Runner `rows` in order of their measurement, `best`, `pareto` (with several objectives), `near` (the
+--   finalists, where there was a final), `warnings`, `seconds`, `stopped` (nil when the space was exhausted; "configs",
+--   "seconds", "strategy", "interrupted" or "poisoned"), `total` (valid configurations, nil when not counted)
 -- @raise what no candidate can get right; buffers then hold their first content again
 function runner.run(plan, host)
-  local self = setmetatable({ plan = plan, host = host, rows = {}, warnings = {}, least = math.huge }, Runner)
+  local self =
+    setmetatable({ plan = plan, host = host, rows = {}, warnings = {}, least = math.huge, held = {} }, Runner)
   self.cost = objectives.cost(plan.goals)
   self.total = plan.space.count
   table.move(plan.space.warnings, 1, #plan.space.warnings, 1, self.warnings)
@@ -386,7 +463,13 @@ function runner.run(plan, host)
   if self.session then
     overrides.tell { kind = "open", store = plan.store, records = #self.session.store.records, pid = core.pid() }
   end
-  local ok, stopped = pcall(sweep, self)
+  local ok, stopped = pcall(function()
+    local stop = sweep(self)
+    if stop ~= "interrupted" and stop ~= "poisoned" then
+      final(self)
+    end
+    return stop
+  end)
   self.arguments:leave()
   if self.session then
     self.reused = self.session.reused

@@ -28,6 +28,31 @@ local function check_bound(name, value)
   return value
 end
 
+--- Reads tolerances: one for all outputs, or one for each by its name or position.
+-- @param given what `verify.tolerance` takes, or a table of such by output
+-- @tparam ?table expect the expectations, by output
+-- @treturn function of an output's key, gives its tolerance
+-- @raise kinds "type" and "argument"
+function verify.tolerances(given, expect)
+  local single = type(given) ~= "table" or given.absolute ~= nil or given.relative ~= nil or next(given) == nil
+  if single then
+    local tolerance = verify.tolerance(given)
+    return function()
+      return tolerance
+    end
+  end
+  local by = {}
+  for key, value in pairs(given) do
+    if type(expect) ~= "table" or expect[key] == nil then
+      errors.raise("argument", "tolerance: '%s' is neither absolute, relative nor an output of expect", tostring(key))
+    end
+    by[key] = verify.tolerance(value)
+  end
+  return function(key)
+    return by[key]
+  end
+end
+
 --- Reads a tolerance.
 -- @param tolerance nil for the defaults, a number for absolute and relative alike, or { absolute =, relative = } in
 --   which a missing one is 0
