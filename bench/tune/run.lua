@@ -144,7 +144,7 @@ end
 
 local function show_all_runs(spaces, seeds)
   print "\nRuns saved by giving up what cannot win, loss (mean, worst); picks of 300 that are more than 1 % off, by"
-  print "the mean of 7 runs (Kernel Tuner), their median, the robust median of 9, and that with five finalists run again"
+  print "the mean of 7 runs (Kernel Tuner), their median, the robust median of 9, that with five finalists run again"
   for _, space in ipairs(spaces) do
     show_runs(space, false, seeds)
     show_runs(space, true, seeds)

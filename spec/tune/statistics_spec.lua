@@ -46,7 +46,8 @@ describe("statistics", function()
       local pick, pick_mean, least, least_mean = nil, nil, math.huge, math.huge
       for k = 1, 300 do
         local level = 1 + k / 50
-        local samples = series(rng, 9, level, 0.002, k <= 75 and k % 2 == 1 and RAMP or nil) -- some of the fast ones start slow
+        -- some of the fast ones start slow
+        local samples = series(rng, 9, level, 0.002, k <= 75 and k % 2 == 1 and RAMP or nil)
         local robust, mean = statistics.robust(samples), statistics.spread(table.move(samples, 1, 7, 1, {}))
         if robust < least then
           pick, least = level, robust
