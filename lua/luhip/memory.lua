@@ -138,8 +138,8 @@ end
 
 --- What the pools of all streams hold, and who has it: `print(dev:memory_report())`.
 -- @treturn report .memory (what dev:memory gives), .pools (list of { stream, pinned, role, kind, page, slice, cap,
---   reclaim_at, live, in_use, padding, reserved, cached, pages, peak_pages, peak, largest, capped }) and .holders (list of
---   { id, stream, role, bytes, padding, what }, the largest first); print shows all of it
+--   reclaim_at, live, in_use, padding, reserved, cached, pages, peak_pages, peak, largest, capped }) and .holders
+--   (list of { id, stream, role, bytes, padding, what }, the largest first); print shows all of it
 function memory.report(dev)
   local report = { device = dev.id, memory = dev:memory(), pools = dev:memory_pools(), holders = dev:memory_holders() }
   table.sort(report.holders, function(a, b)
@@ -162,8 +162,8 @@ Window.__close = close
 Window.__gc = close
 
 --- Persistent mode of the current stream: `dev:memory_mode("persistent", fn, ...)`.
--- What buffers take meanwhile comes from the stream's persistent pool, in exact sizes, and is kept for the next time. Calls
--- nest: the innermost says the mode. Without fn the mode holds from now on, outside of all such calls.
+-- What buffers take meanwhile comes from the stream's persistent pool, in exact sizes, and is kept for the next time.
+-- Calls nest: the innermost says the mode. Without fn the mode holds from now on, outside of all such calls.
 -- @tparam string mode "persistent" or "auto"
 -- @tparam[opt] function fn
 -- @return what fn returns
@@ -175,16 +175,16 @@ function memory.mode(dev, mode, fn, ...)
   if type(fn) ~= "function" then
     errors.raise("type", "memory_mode: fn must be a function, got %s", type(fn))
   end
-  local window <close> = setmetatable({ device = dev, id = core.memory_window(dev, mode) }, Window)
+  local _ <close> = setmetatable({ device = dev, id = core.memory_window(dev, mode) }, Window)
   return fn(...)
 end
 
 -- ---- plans -----------------------------------------------------------------------------------------------------
 
 --- Finds out how much memory a function needs: `dev:install_pools(dev:plan(fn))`.
--- fn runs as in dev:dry_run: launches are checked, nothing runs and nothing is allocated. Buffers that it makes are placed in
--- the pools of the current stream as if there were memory. The layout has the pools that were used, each with a cap of the
--- most that it held.
+-- fn runs as in dev:dry_run: launches are checked, nothing runs and nothing is allocated. Buffers that it makes are
+-- placed in the pools of the current stream as if there were memory. The layout has the pools that were used, each with
+-- a cap of the most that it held.
 -- @tparam function fn called with the further arguments
 -- @treturn layout for dev:install_pools
 -- @treturn table { reserved, in_use, buffers }: the most bytes held and in use, how many buffers were made
