@@ -55,22 +55,54 @@ describe("the progress line", function()
     local lines = {}
     run({}, function(state, row)
       draw(state, row)
-      lines[#lines + 1] = taken()
+      lines[#lines + 1] = taken():gsub("[%d.]+/s", "N/s")
     end)
     assert.same({
-      "\rjob: 1/3, best 0.25 ms (A=2 T=float)\27[K",
-      "\rjob: 2/3, best 0.25 ms (A=2 T=float), 1 failed\27[K",
-      "\rjob: 3/3, best 0.125 ms (A=1 T=float), 1 failed\27[K",
+      "\rjob: 1/3, N/s, 0 s left, best 0.25 ms (A=2 T=float)\27[K",
+      "\rjob: 2/3, N/s, 0 s left, best 0.25 ms (A=2 T=float), 1 failed\27[K",
+      "\rjob: 3/3, N/s, 0 s left, best 0.125 ms (A=1 T=float), 1 failed\27[K",
     }, lines)
     clear()
     assert.equal("\r\27[K", taken())
+  end)
+
+  it("says how fast it goes and how long it takes, by the configurations or by the time that is left", function()
+    local out, taken = stream()
+    local draw = report.progress(out, 200)
+    local now = 10
+    local state = {
+      rows = { { status = "ok" }, { status = "ok" } },
+      total = 1002,
+      started = 0,
+      host = {
+        clock = function()
+          return now
+        end,
+      },
+      plan = { name = "job", budget = {}, objective = "ms", space = { names = {} } },
+    }
+    local function text()
+      draw(state)
+      return taken():match "^\r(.*)\27%[K$"
+    end
+    assert.equal("job: 2/1002, 0.2/s, 1 h 23 min left", text())
+    state.plan.budget.configs = 20
+    assert.equal("job: 2/20, 0.2/s, 1 min 30 s left", text())
+    state.plan.budget.seconds = 25
+    assert.equal("job: 2/20, 0.2/s, 15 s left", text())
+    state.session = { reused = 1 } -- what came out of the store took no time
+    assert.equal("job: 2/20, 0.1/s, 15 s left", text())
+    state.total, state.plan.budget = nil, {}
+    assert.equal("job: 2, 0.1/s", text())
+    now = 0
+    assert.equal("job: 2", text())
   end)
 
   it("fits the terminal", function()
     local out, taken = stream()
     local draw = report.progress(out, 20)
     run({ params = { A = { 1 } } }, draw)
-    assert.equal("\rjob: 1/1, best 0...\27[K", taken())
+    assert.truthy(taken():find "^\rjob: 1/1, [%d.]+/s?,?...\27%[K$")
   end)
 
   it("counts to the budget, and to nothing when nothing is known", function()
@@ -173,15 +205,15 @@ describe("a result", function()
     assert.equal(1, data.counts.compile)
   end)
 
-  it("refuses what a later version writes", function()
+  it("refuses a path that is none", function()
     local r = result.new(run())
-    for _, name in ipairs { "plot", "report" } do
-      support.assert_error_kind("argument", function()
-        r[name](r, "x")
-      end, name, "not available in this version")
+    for _, name in ipairs { "plot", "report", "save_json" } do
+      support.assert_error_kind("type", function()
+        r[name](r)
+      end, name, "a path expected")
+      support.assert_error_kind("file", function()
+        r[name](r, "/nowhere/at/all")
+      end)
     end
-    support.assert_error_kind("type", function()
-      r:save_json()
-    end)
   end)
 end)

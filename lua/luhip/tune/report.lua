@@ -72,22 +72,41 @@ end
 
 -- ---- progress --------------------------------------------------------------------------------------------------
 
-local function progress_text(state)
+local function duration(seconds)
+  if seconds < 60 then
+    return ("%.0f s"):format(seconds)
+  elseif seconds < 3600 then
+    return ("%d min %02d s"):format(seconds // 60, math.floor(seconds % 60))
+  end
+  return ("%d h %02d min"):format(seconds // 3600, seconds % 3600 // 60)
+end
+
+-- How fast it goes, and how long it will take: until the configurations or the time are used up, whatever is first.
+local function pace_text(state, total)
+  local done = #state.rows - (state.session and state.session.reused or 0)
+  local passed = state.host.clock() - state.started
+  if done < 1 or passed <= 0 then
+    return ""
+  end
+  local left = total and (total - #state.rows) * passed / done or math.huge
+  if state.plan.budget.seconds then
+    left = math.min(left, math.max(0, state.plan.budget.seconds - passed))
+  end
+  local rate = (", %s/s"):format(report.number(done / passed))
+  return left < math.huge and ("%s, %s left"):format(rate, duration(left)) or rate
+end
+
+local function progress_text(state, failed)
   local plan = state.plan
-  local done = #state.rows
   local total = state.total
   if total and plan.budget.configs then
     total = math.min(total, plan.budget.configs)
   end
-  local text = ("%s: %d%s"):format(plan.name, done, total and "/" .. total or "")
+  local text = ("%s: %d%s"):format(plan.name, #state.rows, total and "/" .. total or "") .. pace_text(state, total)
   if state.best then
     local value = state.best[plan.objective]
     local config = report.config(state.best.params, plan.space.names)
     text = ("%s, best %s %s (%s)"):format(text, report.number(value), plan.objective, config)
-  end
-  local failed = 0
-  for _, row in ipairs(state.rows) do
-    failed = failed + (row.status ~= "ok" and 1 or 0)
   end
   return failed > 0 and ("%s, %d failed"):format(text, failed) or text
 end
@@ -99,9 +118,13 @@ end
 -- @treturn function clears the line
 function report.progress(stream, width)
   width = (width or 80) - 1
-  local drawn = false
+  local drawn, counted, failed = false, 0, 0
   local function draw(state)
-    local text = progress_text(state)
+    for i = counted + 1, #state.rows do
+      failed = failed + (state.rows[i].status ~= "ok" and 1 or 0)
+    end
+    counted = #state.rows
+    local text = progress_text(state, failed)
     if #text > width then
       text = text:sub(1, width - 3) .. "..."
     end

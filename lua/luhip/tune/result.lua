@@ -1,10 +1,12 @@
 --- What a tuning run gives: the best row, all rows, and ways to keep them.
--- Dependencies: luhip.core, luhip.errors, luhip.tune.report; dkjson, when JSON is asked for.
+-- Dependencies: luhip.core, luhip.errors, luhip.tune.{export,page,plot,report}; dkjson, when JSON is asked for.
 -- @module luhip.tune.result
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
 local export = require "luhip.tune.export"
+local page = require "luhip.tune.page"
+local plot = require "luhip.tune.plot"
 local report = require "luhip.tune.report"
 
 local result = {}
@@ -217,11 +219,19 @@ function Result:save_csv(path)
   save("save_csv", path, export.csv(records_of(self)))
 end
 
-local LATER = { "plot", "report" }
-for _, name in ipairs(LATER) do
-  Result[name] = function()
-    errors.raise("argument", "result:%s is not available in this version", name)
-  end
+--- Writes a picture: the configurations in order, and the best until then.
+-- @tparam string path of an SVG file
+-- @raise kind "file"
+function Result:plot(path)
+  save("plot", path, plot.svg(self))
+end
+
+--- Writes a page that shows the result in a browser, in one file that needs no other and no network: the best so far,
+-- the distribution, how much parameters matter, a map of two of them, failures by reason, all rows; with filters.
+-- @tparam string path of an HTML file
+-- @raise kind "file"
+function Result:report(path)
+  save("report", path, page.text(self))
 end
 
 --- Makes a result of a finished runner.
