@@ -69,6 +69,8 @@ void correlation_multiply(const struct correlation *c, uint32_t digit, const uin
     return;
   }
   float row[CORRELATION_STEPS];
-  for (uint32_t i = 0; i < c->count; i++) row[i] = term(c, digit, i);
+  uint32_t filled = 0;
+  do row[filled] = term(c, digit, filled);
+  while (++filled < c->count);
   for (size_t i = 0; i < n; i++) out[i] *= row[others[i]];
 }

@@ -38,7 +38,7 @@ static int compare_targets(const void *a, const void *b, void *raw) {
 
 /* All, or the best ones and some of the others, evenly. */
 static uint32_t take(const struct surrogate *s, uint32_t *taken) {
-  uint32_t order[MOST], n = s->size < TAKEN ? s->size : TAKEN, half = TAKEN / 2;
+  uint32_t order[MOST] = {0}, n = s->size < TAKEN ? s->size : TAKEN, half = TAKEN / 2;
   for (uint32_t i = 0; i < s->size; i++) order[i] = i;
   if (n == TAKEN) qsort_r(order, s->size, sizeof *order, compare_targets, s->raw);
   for (uint32_t i = 0; i < n; i++)

@@ -105,7 +105,7 @@ static int compare_costs(const void *a, const void *b) {
 
 /* Makes room: of the older three quarters, the worse half goes. */
 static void forget(struct surrogate *s) {
-  double sorted[MOST];
+  double sorted[MOST] = {0};
   uint32_t old = s->size - s->size / 4, kept = 0, room = old / 2;
   for (uint32_t i = 0; i < old; i++) sorted[i] = isfinite(s->costs[i]) ? s->costs[i] : INFINITY;
   qsort(sorted, old, sizeof *sorted, compare_costs);
