@@ -62,6 +62,12 @@ static inline float term(const struct correlation *c, uint32_t a, uint32_t b) {
   return c->terms[step * c->powers + (size_t)abs(c->power[a] - c->power[b])];
 }
 
+void correlation_row(const struct correlation *c, uint32_t digit, float *row) {
+  uint32_t i = 0;
+  do row[i] = term(c, digit, i);
+  while (++i < c->count);
+}
+
 void correlation_multiply(const struct correlation *c, uint32_t digit, const uint32_t *others, size_t n, float *out) {
   if (c->count == 1) return;
   if (c->count > c->steps || n < c->count) {
@@ -69,8 +75,6 @@ void correlation_multiply(const struct correlation *c, uint32_t digit, const uin
     return;
   }
   float row[CORRELATION_STEPS];
-  uint32_t filled = 0;
-  do row[filled] = term(c, digit, filled);
-  while (++filled < c->count);
+  correlation_row(c, digit, row);
   for (size_t i = 0; i < n; i++) out[i] *= row[others[i]];
 }

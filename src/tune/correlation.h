@@ -28,6 +28,8 @@ bool correlation_init(struct correlation *c, uint32_t count, const double *value
 void correlation_free(struct correlation *c);
 /* Sets the length (in units of the axis's whole width) and the use of alignment. */
 void correlation_set(struct correlation *c, float length, bool align);
+/* row[i] = the correlation of `digit` with i; for axes of at most CORRELATION_STEPS values. */
+void correlation_row(const struct correlation *c, uint32_t digit, float *row);
 /* out[i] *= the correlation of `digit` with others[i]. */
 void correlation_multiply(const struct correlation *c, uint32_t digit, const uint32_t *others, size_t n, float *out);
 

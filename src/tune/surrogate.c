@@ -16,7 +16,7 @@
 #include "tune/lanes.h"
 #include "tune/surrogate_fields.h"
 
-enum { POOL = SURROGATE_POOL, MOST = SURROGATE_MOST, FIT_FIRST = 6, FIT_LAST = 70 };
+enum { POOL = SURROGATE_POOL, MOST = SURROGATE_MOST, FIT_FIRST = 6, FIT_LAST = 70, JOINT = 128 };
 #define FIT_GROWTH 1.5f
 #define RESOLUTION 0.2
 
@@ -35,13 +35,28 @@ static bool allocate(struct surrogate *s, uint32_t axis_count) {
   s->factor = calloc((size_t)MOST * MOST, sizeof *s->factor);
   s->diagonal = malloc(MOST * sizeof *s->diagonal);
   s->solved = calloc(MOST, sizeof *s->solved);
-  s->pool_digits = calloc((size_t)axis_count * POOL, sizeof *s->pool_digits);
+  s->groups = calloc(axis_count, sizeof *s->groups);
+  s->joint = calloc((size_t)axis_count * MOST, sizeof *s->joint);
+  s->pool_joint = calloc((size_t)axis_count * POOL, sizeof *s->pool_joint);
   s->pool_rows = malloc((size_t)MOST * POOL * sizeof *s->pool_rows);
   s->mean = calloc(POOL, sizeof *s->mean);
   s->variance = calloc(POOL, sizeof *s->variance);
   s->filled = calloc(POOL, sizeof *s->filled);
-  return s->axes && s->costs && s->raw && s->digits && s->factor && s->diagonal && s->solved && s->pool_digits &&
-         s->pool_rows && s->mean && s->variance && s->filled;
+  return s->axes && s->costs && s->raw && s->digits && s->factor && s->diagonal && s->solved && s->groups && s->joint &&
+         s->pool_joint && s->pool_rows && s->mean && s->variance && s->filled;
+}
+
+static void make_groups(struct surrogate *s) {
+  for (uint32_t a = 0; a < s->axis_count; a++) {
+    struct surrogate_group *g = s->group_count ? &s->groups[s->group_count - 1] : NULL;
+    uint32_t count = s->axes[a].count;
+    if (g && (uint64_t)g->size * count <= JOINT) {
+      g->size *= count;
+      g->count++;
+    } else {
+      s->groups[s->group_count++] = (struct surrogate_group){a, 1, count};
+    }
+  }
 }
 
 struct surrogate *surrogate_new(const struct surrogate_axis *axes, uint32_t axis_count) {
@@ -51,6 +66,7 @@ struct surrogate *surrogate_new(const struct surrogate_axis *axes, uint32_t axis
   if (!allocate(s, axis_count)) goto fail;
   for (uint32_t i = 0; i < axis_count; i++)
     if (!correlation_init(&s->axes[i], axes[i].count, axes[i].values)) goto fail;
+  make_groups(s);
   s->next_fit = FIT_FIRST;
   surrogate_unfit(s);
   return s;
@@ -69,7 +85,9 @@ void surrogate_free(struct surrogate *s) {
   free(s->factor);
   free(s->diagonal);
   free(s->solved);
-  free(s->pool_digits);
+  free(s->groups);
+  free(s->joint);
+  free(s->pool_joint);
   free(s->pool_rows);
   free(s->mean);
   free(s->variance);
@@ -96,6 +114,7 @@ static double mean_cost(const struct surrogate *s) {
 static void move_cost(struct surrogate *s, uint32_t from, uint32_t to) {
   s->costs[to] = s->costs[from];
   for (uint32_t a = 0; a < s->axis_count; a++) s->digits[a * MOST + to] = s->digits[a * MOST + from];
+  for (uint32_t g = 0; g < s->group_count; g++) s->joint[g * MOST + to] = s->joint[g * MOST + from];
 }
 
 static int compare_costs(const void *a, const void *b) {
@@ -119,9 +138,19 @@ static void forget(struct surrogate *s) {
   s->rows = s->framed = 0;
 }
 
+static void join(const struct surrogate *s, const uint32_t *digits, uint32_t *joint, size_t stride) {
+  for (uint32_t i = 0; i < s->group_count; i++) {
+    const struct surrogate_group *g = &s->groups[i];
+    uint32_t sum = 0;
+    for (uint32_t a = g->first + g->count; a-- > g->first;) sum = sum * s->axes[a].count + digits[a];
+    joint[i * stride] = sum;
+  }
+}
+
 void surrogate_add(struct surrogate *s, const uint32_t *digits, double cost) {
   if (s->size == MOST) forget(s);
   for (uint32_t a = 0; a < s->axis_count; a++) s->digits[a * MOST + s->size] = digits[a];
+  join(s, digits, s->joint + s->size, MOST);
   s->costs[s->size++] = isfinite(cost) ? cost : NAN;
   note_cost(s, cost);
 }
@@ -176,16 +205,37 @@ static void reframe(struct surrogate *s) {
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-static void correlate(const struct surrogate *s, const uint32_t *digits, size_t step, const uint32_t *others,
+/* out[i] *= the correlation of these digits with the joint digits others[i], for one group of axes. */
+static void correlate_group(const struct surrogate *s, const struct surrogate_group *g, const uint32_t *digits,
+                            size_t step, const uint32_t *others, size_t n, float *out) {
+  if (g->count == 1) {
+    correlation_multiply(&s->axes[g->first], digits[g->first * step], others, n, out);
+    return;
+  }
+  float table[JOINT] = {1}, row[JOINT];
+  uint32_t size = 1;
+  for (uint32_t a = g->first; a < g->first + g->count; a++) {
+    uint32_t count = s->axes[a].count;
+    if (count == 1) continue;
+    correlation_row(&s->axes[a], digits[a * step], row);
+    for (uint32_t r = count; r-- > 0;)
+      for (uint32_t k = 0; k < size; k++) table[r * size + k] = row[r] * table[k];
+    size *= count;
+  }
+  for (size_t i = 0; i < n; i++) out[i] *= table[others[i]];
+}
+
+/* out[i] = the correlation of digits (one every `step`) with the i-th of n configurations, given by joint digits. */
+static void correlate(const struct surrogate *s, const uint32_t *digits, size_t step, const uint32_t *joint,
                       size_t stride, size_t n, float *out) {
   for (size_t i = 0; i < n; i++) out[i] = 1;
-  for (uint32_t a = 0; a < s->axis_count; a++)
-    correlation_multiply(&s->axes[a], digits[a * step], others + a * stride, n, out);
+  for (uint32_t g = 0; g < s->group_count; g++)
+    correlate_group(s, &s->groups[g], digits, step, joint + g * stride, n, out);
 }
 
 static void add_factor_row(struct surrogate *s, uint32_t i) {
   float *row = s->factor + (size_t)i * MOST;
-  correlate(s, s->digits + i, MOST, s->digits, MOST, i, row);
+  correlate(s, s->digits + i, MOST, s->joint, MOST, i, row);
   for (uint32_t j = 0; j < i; j++) {
     const float *other = s->factor + (size_t)j * MOST;
     row[j] = (row[j] - lanes_dot(row, other, j)) / s->diagonal[j];
@@ -196,7 +246,7 @@ static void add_factor_row(struct surrogate *s, uint32_t i) {
 static void add_pool_row(struct surrogate *s, uint32_t i) {
   float *row = s->pool_rows + (size_t)i * POOL;
   const float *factor = s->factor + (size_t)i * MOST;
-  correlate(s, s->digits + i, MOST, s->pool_digits, POOL, POOL, row);
+  correlate(s, s->digits + i, MOST, s->pool_joint, POOL, POOL, row);
   lanes_reduce(row, factor, s->pool_rows, i, POOL, POOL);
   float inverse = 1 / s->diagonal[i];
   for (uint32_t p = 0; p < POOL; p++) {
@@ -229,9 +279,9 @@ void surrogate_update(struct surrogate *s) {
 
 void surrogate_put(struct surrogate *s, uint32_t place, const uint32_t *digits) {
   float column[MOST] = {0};
-  for (uint32_t a = 0; a < s->axis_count; a++) s->pool_digits[a * POOL + place] = digits[a];
+  join(s, digits, s->pool_joint + place, POOL);
   s->filled[place] = true;
-  correlate(s, digits, 1, s->digits, MOST, s->rows, column);
+  correlate(s, digits, 1, s->joint, MOST, s->rows, column);
   for (uint32_t i = 0; i < s->rows; i++) {
     const float *row = s->factor + (size_t)i * MOST;
     column[i] = (column[i] - lanes_dot(row, column, i)) / s->diagonal[i];

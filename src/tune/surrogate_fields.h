@@ -9,6 +9,13 @@
 
 #define SURROGATE_NOISE 1e-3f /* variance of a cost that is not explained by its configuration, relative to all */
 
+/* Neighbouring axes with few values together: their digits are one joint digit, so that a correlation takes one look-up
+   for all of them. */
+struct surrogate_group {
+  uint32_t first, count; /* axes */
+  uint32_t size;         /* joint digits, the first axis counting fastest */
+};
+
 struct surrogate {
   struct correlation *axes;
   uint32_t axis_count;
@@ -23,10 +30,12 @@ struct surrogate {
   double *costs;
   float *raw;       /* targets before they are scaled */
   uint32_t *digits; /* by axis, SURROGATE_MOST each */
+  uint32_t group_count;
+  struct surrogate_group *groups;
+  uint32_t *joint, *pool_joint; /* joint digits by group, SURROGATE_MOST and SURROGATE_POOL each */
   float *factor;    /* the Cholesky factor below its diagonal, SURROGATE_MOST a row, zero from the diagonal on */
   float *diagonal;  /* of the factor */
   float *solved;    /* factor^-1 * targets */
-  uint32_t *pool_digits;
   float *pool_rows; /* factor^-1 * correlations with the pool, SURROGATE_POOL a row */
   float *mean, *variance;
   bool *filled;
