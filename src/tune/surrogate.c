@@ -41,9 +41,10 @@ static bool allocate(struct surrogate *s, uint32_t axis_count) {
   s->pool_rows = malloc((size_t)MOST * POOL * sizeof *s->pool_rows);
   s->mean = calloc(POOL, sizeof *s->mean);
   s->variance = calloc(POOL, sizeof *s->variance);
+  s->deviation = calloc(POOL, sizeof *s->deviation);
   s->filled = calloc(POOL, sizeof *s->filled);
   return s->axes && s->costs && s->raw && s->digits && s->factor && s->diagonal && s->solved && s->groups && s->joint &&
-         s->pool_joint && s->pool_rows && s->mean && s->variance && s->filled;
+         s->pool_joint && s->pool_rows && s->mean && s->variance && s->deviation && s->filled;
 }
 
 static void make_groups(struct surrogate *s) {
@@ -91,6 +92,7 @@ void surrogate_free(struct surrogate *s) {
   free(s->pool_rows);
   free(s->mean);
   free(s->variance);
+  free(s->deviation);
   free(s->filled);
   free(s);
 }
@@ -273,6 +275,7 @@ void surrogate_update(struct surrogate *s) {
     solve_target(s, s->rows);
     lanes_add(s->mean, s->solved[s->rows], s->pool_rows + (size_t)s->rows * POOL, POOL);
   }
+  for (uint32_t p = 0; p < POOL; p++) s->deviation[p] = sqrtf(at_least(s->variance[p]));
 }
 
 /* ---- the pool -------------------------------------------------------------------------------------------------- */
@@ -288,6 +291,7 @@ void surrogate_put(struct surrogate *s, uint32_t place, const uint32_t *digits) 
     s->pool_rows[(size_t)i * POOL + place] = column[i];
   }
   s->variance[place] = 1 - lanes_dot(column, column, s->rows);
+  s->deviation[place] = sqrtf(at_least(s->variance[place]));
   s->mean[place] = lanes_dot(column, s->solved, s->rows);
 }
 
@@ -302,7 +306,7 @@ static float magnitude(const struct surrogate *s) {
 
 void surrogate_predict(const struct surrogate *s, uint32_t place, double *mean, double *deviation) {
   *mean = s->mean[place];
-  *deviation = sqrtf(at_least(s->variance[place])) * magnitude(s);
+  *deviation = s->deviation[place] * magnitude(s);
 }
 
 static uint32_t extreme(const struct surrogate *s, double caution, float sign) {
@@ -310,7 +314,7 @@ static uint32_t extreme(const struct surrogate *s, double caution, float sign) {
   uint32_t place = POOL;
   for (uint32_t p = 0; p < POOL; p++) {
     if (!s->filled[p]) continue;
-    float bound = sign * (s->mean[p] - factor * sqrtf(at_least(s->variance[p])));
+    float bound = sign * (s->mean[p] - factor * s->deviation[p]);
     if (bound < found || place == POOL) found = bound, place = p;
   }
   return place;

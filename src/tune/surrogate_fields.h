@@ -38,6 +38,7 @@ struct surrogate {
   float *solved;    /* factor^-1 * targets */
   float *pool_rows; /* factor^-1 * correlations with the pool, SURROGATE_POOL a row */
   float *mean, *variance;
+  float *deviation; /* the root of the variance, as of the last update or put */
   bool *filled;
 };
 
