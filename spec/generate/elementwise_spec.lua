@@ -33,6 +33,11 @@ support.each_device(function(id)
     assert.same({ { 2, 4 }, { 3, 5 } }, f(m:transpose(), 1):totable())
   end)
 
+  it("parameters may be called as the text of other kernels calls its own", function()
+    local axpy = luhip.elementwise("f32 a, f32 x, f32 b, f32 stride", "f32 k", "k = a * x + b * stride")
+    assert.same({ 2, 4, 6 }, axpy(2, dev:from("f32", { 1, 2, 3 }), 1, 0):totable())
+  end)
+
   it("capital letters take the type of the buffer given", function()
     local square = luhip.elementwise("T x", "T y", "y = x * x")
     for _, dtype in ipairs { "i32", "u8", "i64", "f32", "f64", "f16" } do

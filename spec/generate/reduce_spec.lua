@@ -24,6 +24,16 @@ support.each_device(function(id)
     assert.equal(0, sum(dev:buffer("i32", 0)):read()[1]) -- the identity
   end)
 
+  it("parameters of reduce may be called as the text of the kernels calls its own", function()
+    local names = { "a", "b", "k", "r", "part", "mine", "all", "first", "count", "partial", "result", "inner" }
+    local x = dev:from("f32", { { 1, 2, 3 }, { 4, 5, 6 } })
+    for _, name in ipairs(names) do
+      local sum = luhip.reduce("f32 " .. name, "f32 y", name .. " + i - i", "a + b", "0")
+      assert.equal(21, sum(x):read()[1], name)
+    end
+    assert.same({ 6, 15 }, luhip.reduce("f32 part", "f32 y", "part", "a + b", "0")(x, { axis = 2 }):totable())
+  end)
+
   it("reduce maps several inputs, finishes with post, and accumulates in a type of its own", function()
     local norm = luhip.reduce("f32 x, f32 y", "f32 r", "x * y", "a + b", "0", { post = "sqrt(a)", accumulate = "f64" })
     local x = dev:from("f32", { 3, 4 })

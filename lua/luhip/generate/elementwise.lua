@@ -44,8 +44,8 @@ end
 
 local TEMPLATE = [[
 %s%sextern "C" __global__ void %s(%s, const long long n) {
-  const long long stride = (long long)gridDim.x * blockDim.x;
-  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
+  const long long luhip_stride = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += luhip_stride) {
 %s  }
 }
 ]]

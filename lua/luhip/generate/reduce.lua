@@ -81,9 +81,9 @@ local function text_of(self, types)
   local list, pointers, arguments, used = {}, {}, {}, {}
   for k, parameter in ipairs(self.inputs) do
     local ctype = parameters.ctype(types.inputs[k])
-    pointers[k] = ("const %s *%s"):format(ctype, parameter.name)
+    pointers[k] = ("const %s *%s_"):format(ctype, parameter.name)
     list[k] = (parameter.raw and "const %s *%s" or "const %s %s"):format(ctype, parameter.name)
-    arguments[k] = parameter.raw and parameter.name or parameter.name .. "[i]"
+    arguments[k] = parameter.raw and parameter.name .. "_" or parameter.name .. "_[i]"
     used[types.inputs[k]] = true
   end
   used[types.output], used[types.accumulator] = true, true
