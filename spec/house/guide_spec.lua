@@ -34,7 +34,7 @@ local function folder_for()
   local folder = support.temporary_directory()
   support.write_file(
     folder .. "/luhip",
-    ("#!/bin/sh\nexec %s %s/lua/luhip/cli.lua \"$@\"\n"):format(support.interpreter, support.root)
+    ('#!/bin/sh\nexec %s %s/lua/luhip/cli.lua "$@"\n'):format(support.interpreter, support.root)
   )
   assert(os.execute("chmod +x " .. folder .. "/luhip"))
   return folder
