@@ -14,12 +14,13 @@ function markdown.anchor(text)
   return (text:lower():gsub("`", ""):gsub("[^%w%s_-]", ""):gsub("%s+", "-"))
 end
 
--- Links between guide pages lead to the pages that are made of them.
+-- Links between pages lead to the pages that are made of them, which all lie in one folder.
 local function target(link)
   if link:match "^%a+:" then
     return link
   end
-  return (link:gsub("^docs/", ""):gsub("^guide/", ""):gsub("%.md", ".html"))
+  link = link:gsub("%.%./", ""):gsub("^docs/", ""):gsub("^guide/", "")
+  return (link:gsub("^README%.md", "index.html"):gsub("%.md", ".html"))
 end
 
 local function inline(text)

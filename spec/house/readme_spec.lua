@@ -8,7 +8,10 @@ describe("README", function()
       table.insert(blocks, block)
     end
     assert.is_true(#blocks >= 4)
-    local result = support.lua(table.concat(blocks, "\n"), { env = { LUHIP_DEVICE = "cpu" } })
+    local result = support.lua(table.concat(blocks, "\n"), {
+      env = { LUHIP_DEVICE = "cpu" },
+      directory = support.temporary_directory(),
+    })
     assert.equal("", result.stderr)
     assert.equal(0, result.code)
     assert.matches("axpy", result.stdout)

@@ -221,7 +221,9 @@ static const char *marker_reason(const char *said) {
   if (strstr(said, "a kernel cannot take a variable number of arguments"))
     return "a kernel cannot take a variable number of arguments";
   if (strstr(said, "overloaded function"))
-    return "several functions have this name; kernels cannot be overloaded, give each its own name";
+    return "several functions have this name; kernels cannot be overloaded, nor be called like a built-in function: "
+           "give "
+           "it a name of its own";
   return NULL;
 }
 
