@@ -175,6 +175,31 @@ support.each_device(function(id)
     dev:close()
   end)
 
+  it("A1 takes other options where the device is only a script's forgotten one", function()
+    local result = support.lua(
+      [[
+        local luhip = require "luhip"
+        local id = ...
+        local function use()
+          local dev = luhip.open(id)
+          local x = dev:buffer("f32", 16, 2)
+          assert(x:read()[16] == 2)
+          return dev
+        end
+        local kept = use()
+        print(pcall(luhip.open, { device = id, limit = 1 << 20 }))
+        kept = nil
+        use()
+        local dev = luhip.open { device = id, limit = 1 << 20 }
+        print(dev:memory().limit, dev:buffer("f32", 4, 1):read()[4])
+      ]],
+      nil,
+      id
+    )
+    assert.equal("", result.stderr)
+    assert.matches("^false\t[^\n]*limit[^\n]*\n1048576\t1.0\n$", result.stdout)
+  end)
+
   it("A1 waits for pending work before it gives memory back", function()
     local dev = luhip.open(id)
     local k = work.kernels(dev)

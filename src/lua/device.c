@@ -109,12 +109,26 @@ static const char *open_options(lua_State *L, int idx, luhip_open_options *optio
   return id;
 }
 
+/* Opens it. Where other options are in the way of it, and only forgotten devices of this state have those, these are
+   closed first. */
+static luhip_status open_native(lua_State *L, const char *id, const luhip_open_options *options, luhip_device **device,
+                                luhip_error **error) {
+  const luhip_status status = luhip_open(id, options, device, error);
+  if (status != LUHIP_E_OPTIONS_CONFLICT) return status;
+  lua_gc(L, LUA_GCCOLLECT);
+  if (!lb_state(L)->parting) return status;
+  lb_state_part(lb_state(L));
+  luhip_error_release(*error);
+  *error = NULL;
+  return luhip_open(id, options, device, error);
+}
+
 struct lb_device *lb_push_device(lua_State *L, const char *id, const luhip_open_options *options) {
   struct lb_device *device = lb_new(L, LB_DEVICE, sizeof *device, 0);
   device->parting = calloc(1, sizeof *device->parting);
   if (!device->parting) lb_raise(L, LUHIP_E_MEMORY, "out of host memory");
   luhip_error *error = NULL;
-  luhip_status status = luhip_open(id, options, &device->device, &error);
+  luhip_status status = open_native(L, id, options, &device->device, &error);
   if (status != LUHIP_OK) lb_fail(L, status, error);
   device->info = *luhip_device_get_info(device->device);
   lb_state_part(lb_state(L)); /* after the open, so that a server about to close is used again */
