@@ -76,6 +76,13 @@ describe("docs/guide", function()
     assert.is_true(#pages >= 15)
   end)
 
+  it("says of every kind of error what to do", function()
+    local text = support.read_file(GUIDE .. "/15-troubleshooting.md")
+    for _, kind in ipairs(require("luhip").error_kinds) do
+      assert.is_truthy(text:find(("[%s](../errors.md#%s)"):format(kind, kind), 1, true), kind)
+    end
+  end)
+
   for _, path in ipairs(pages) do
     local page = path:match "[^/]+$"
     local text = support.read_file(path)
