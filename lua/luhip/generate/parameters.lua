@@ -30,8 +30,8 @@ local CTYPES = {
 }
 local HEADERS = { f16 = "hip/hip_fp16.h", bf16 = "hip/hip_bf16.h" }
 
--- What a parameter may not be called: expressions use these. Other names of the generated text begin with luhip_, or are
--- in scopes that no expression sees.
+-- What a parameter may not be called: expressions use these. Other names of the generated text begin with luhip_, or
+-- are in scopes that no expression sees.
 local TAKEN = { i = true, n = true }
 
 local function names_of(types)
