@@ -209,6 +209,8 @@ describe("luhip tune", function()
       ["neither seconds"] = { "--budget", "x", "nowhere.lua" },
       ["unknown option '--bugdet'"] = { "--bugdet", "5", "nowhere.lua" },
       ["--store needs a value"] = { "--store" },
+      ["--worker: 'x.tune' is no database"] = { "--worker", "x.tune", "x" },
+      ["--worker names the store already"] = { "--worker", "postgres://x/y", "--store", "z", "x" },
       ["OUT and at least one store"] = { "merge", "x" },
     } do
       support.write_file(folder .. "/x", "")

@@ -18,6 +18,8 @@ usage: luhip tune [options] script.lua [arguments]   run a script; its tuning ru
          --store FILE      where rows are kept: instead of the script's, or SCRIPT.tune where it has none
          --resume          what the store knows is not measured again
          --hang N          a configuration that takes longer than N seconds ends its process (default 300)
+         --worker URL      works at the runs of the script together with all who are given the same database:
+                           postgres://user@host/base; the same command under srun, mpirun or ssh is one more worker
          --report FILE     a page of the result, in HTML          --t4 FILE, --csv FILE   the rows
        luhip tune inspect STORE...                   what is in there
        luhip tune merge OUT STORE...                 adds what OUT has not
@@ -85,10 +87,22 @@ end
 
 -- ---- running ------------------------------------------------------------------------------------------------------
 
-local RUN = { budget = true, store = true, resume = false, hang = true, report = true, t4 = true, csv = true }
+local RUN = {
+  budget = true,
+  csv = true,
+  hang = true,
+  report = true,
+  resume = false,
+  store = true,
+  t4 = true,
+  worker = true,
+}
 local HANG = 300
 
 local function absolute(path)
+  if path and store.is_database(path) then
+    return path
+  end
   return path and path:sub(1, 1) ~= "/" and core.working_folder and core.working_folder() .. "/" .. path or path
 end
 
@@ -113,11 +127,18 @@ local function run_script(words, cli)
   if not hang or hang < 1 then
     return complain("--hang: '%s' is no number of seconds", last(options, "hang"))
   end
+  local worker = last(options, "worker")
+  if worker and not store.is_database(worker) then
+    return complain("--worker: '%s' is no database (postgres://user@host/base)", worker)
+  elseif worker and options.store then
+    return complain "--worker names the store already; --store beside it says another"
+  end
   return supervisor.run({ cli, table.unpack(rest) }, {
     budget = next(budget) and budget or nil,
-    store = absolute(last(options, "store")),
+    store = worker or absolute(last(options, "store")),
+    worker = worker ~= nil or nil,
     default_store = absolute(script:match "([^/]+)$":gsub("%.lua$", "") .. ".tune"),
-    resume = last(options, "resume") or false,
+    resume = worker ~= nil or last(options, "resume") or false,
     hang = hang,
     report = absolute(last(options, "report")),
     t4 = absolute(last(options, "t4")),

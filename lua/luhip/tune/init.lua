@@ -39,7 +39,8 @@
 --   for every candidate.
 -- * `problem`: { N = 4096 }: what tells one size from another in the store; by default `problem_size`, or the
 -- arguments.
--- * `store`: a file in which every row is kept as soon as it is known, or true for the user's own (luhip.tune.store).
+-- * `store`: a file in which every row is kept as soon as it is known, or true for the user's own (luhip.tune.store),
+--   or a database, "postgres://user@host/base" (luhip.tune.database).
 --   What is finished there for the same source, options, device, driver, compiler and problem is not measured again,
 --   unless `resume = false`. `default`: a configuration for where nothing is known, kept for `tune.best`.
 -- * In place of `block`: parameters named block_size_x, block_size_y, block_size_z. In place of `grid`: `problem_size`

@@ -362,7 +362,7 @@ local function obey(plan)
     plan.budget[key] = value
   end
   plan.store = told.store or plan.store or told.default_store
-  plan.resume = told.resume
+  plan.resume, plan.worker = told.resume, told.worker
   plan.since = not told.resume and told.since and told.since[plan.store] or nil
 end
 

@@ -30,7 +30,7 @@ end
 
 --- What this process was told.
 -- @treturn ?table `budget`, `store`, `default_store`, `resume`, `since` (records by store), `hang`, `report`, `t4`,
---   `csv`;
+--   `csv`, `worker` (whether the store is shared with others who work at the same run);
 --   nil in a process of its own
 function overrides.get()
   if known == nil then

@@ -1,8 +1,8 @@
 --- A result as one page of HTML that needs nothing else: no network, no files beside it.
 --
 -- The rows are embedded as JSON, in which `<` is written as an escape, so that no text of theirs can end the element
--- that holds them; the script (luhip.tune.page_script) draws from that and puts texts in as texts only. A policy in the page
--- forbids it to load anything.
+-- that holds them; the script (luhip.tune.page_script) draws from that and puts texts in as texts only. A policy in the
+-- page forbids it to load anything.
 -- Dependencies: luhip.core, luhip.errors, luhip.tune.{importance,page_script,page_style,report}.
 -- @module luhip.tune.page
 

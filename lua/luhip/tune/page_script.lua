@@ -314,8 +314,8 @@ function drawFailures(kept) {
 
 const columns = [
   { key: "i", name: "#" },
-  ...params.map((p, k) => ({ key: "p" + k, name: p.name, param: k })),
   { key: "value", name: data.objective },
+  ...params.map((p, k) => ({ key: "p" + k, name: p.name, param: k })),
   ...metrics.filter(m => m !== data.objective).map(m => ({ key: "m" + m, name: m, metric: m })),
   { key: "status", name: "status", text: true },
 ];

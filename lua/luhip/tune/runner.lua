@@ -3,13 +3,14 @@
 -- What goes wrong with a candidate is data: its row says how far it came (`status`) and why (`error`), and the sweep
 -- goes on. Only what no candidate can get right (an expectation that names no parameter, a kernel that is not in the
 -- source) and what the user's own functions of the configuration raise end the run with an error.
--- Dependencies: luhip.errors, luhip.tune.{arguments,callback,evaluator,geometry,measure,objectives,overrides,session,
--- statistics}.
+-- Dependencies: luhip.errors, luhip.tune.{arguments,callback,crew,evaluator,geometry,measure,objectives,overrides,
+-- session,statistics}.
 -- @module luhip.tune.runner
 
 local arguments = require "luhip.tune.arguments"
 local callback = require "luhip.tune.callback"
 local core = require "luhip.core"
+local crew = require "luhip.tune.crew"
 local errors = require "luhip.errors"
 local evaluator = require "luhip.tune.evaluator"
 local geometry = require "luhip.tune.geometry"
@@ -151,6 +152,9 @@ end
 
 -- Whatever the last launches did wrong comes out here.
 local function settle(self)
+  if self.crew then
+    self.session.store:beat()
+  end
   self.plan.device:sync(self.arguments.buffers)
 end
 
@@ -329,21 +333,51 @@ end
 
 -- ---- the sweep -------------------------------------------------------------------------------------------------
 
+-- A configuration of a run that is one's own, or shared.
+local function evaluate_shared(self, config)
+  if not self.crew then
+    return self:evaluate(config)
+  end
+  return self.crew:evaluate(config, function(params)
+    return self:evaluate(params)
+  end)
+end
+
+-- The rest of a shared run: what is left, and then the rows of all.
+local function gather(self, stopped)
+  if stopped == "interrupted" or stopped == "poisoned" then
+    return stopped
+  end
+  if stopped ~= "seconds" then
+    for params in self.crew:left() do
+      local _, stop = evaluate_shared(self, params)
+      if stop then
+        return stop
+      end
+    end
+  end
+  self.rows, self.best, self.least = {}, nil, math.huge
+  for _, record in ipairs(self.crew:results()) do
+    add(self, reuse(self, session.row(record)))
+  end
+  return #self.rows < self.total and stopped or nil
+end
+
 local function sweep(self)
   local plan = self.plan
   return (
     evaluator.run {
       space = plan.space,
-      strategy = plan.strategy_body,
+      strategy = self.crew and self.crew:strategy() or plan.strategy_body,
       options = plan.strategy_options,
-      seed = plan.seed,
+      seed = plan.seed + (self.crew and self.session.store.worker or 0),
       budget = plan.budget,
       objectives = #plan.goals,
       clock = self.host.clock,
       cost = self.cost,
       first = self.session and next(plan.budget) and self.session:warm(WARM) or nil,
       evaluate = function(i)
-        local row, stop = self:evaluate(plan.space:nth(i))
+        local row, stop = evaluate_shared(self, plan.space:nth(i))
         if row then
           add(self, row)
           self.host.progress(self, row)
@@ -442,6 +476,15 @@ local function check_constant(self)
   end
 end
 
+-- What the process that watches looks for when this one dies.
+local function tell_opened(self)
+  if self.session then
+    local kept = self.session.store
+    local records, pid = self.crew and 0 or #kept.records, self.crew and kept.worker or core.pid()
+    overrides.tell { kind = "open", store = self.plan.store, records = records, pid = pid }
+  end
+end
+
 --- Runs a plan.
 -- @tparam table plan from luhip.tune.options
 -- @tparam table host `clock` (seconds, monotonic), `sampler` (takes a device, gives a function that times a function,
@@ -460,11 +503,13 @@ function runner.run(plan, host)
   self.arguments = arguments.new(plan)
   self.sample = host.sampler(plan.device)
   self.session = plan.store and session.open(plan) or nil
-  if self.session then
-    overrides.tell { kind = "open", store = plan.store, records = #self.session.store.records, pid = core.pid() }
-  end
   local ok, stopped = pcall(function()
+    self.crew = plan.worker and crew.join(plan, self.session) or nil
+    tell_opened(self)
     local stop = sweep(self)
+    if self.crew then
+      stop = gather(self, stop)
+    end
     if stop ~= "interrupted" and stop ~= "poisoned" then
       final(self)
     end

@@ -233,6 +233,12 @@ function Session:keep(row)
   self.store:append(record_of(self, row))
 end
 
+--- Ends the claim of a configuration in a shared run, whose row may have been there before.
+-- @tparam table config
+function Session:end_claim(config)
+  self.store:finish(fields_of(self, config).key, config)
+end
+
 --- Ends the use of the store.
 function Session:close()
   self.store:close()

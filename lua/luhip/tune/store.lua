@@ -14,7 +14,7 @@
 --
 -- Records survive the end of the process as soon as they are appended; the end of a run makes them survive the
 -- machine's.
--- Dependencies: luhip.core, luhip.errors.
+-- Dependencies: luhip.core, luhip.errors; luhip.tune.database, where a store is in one.
 -- @module luhip.tune.store
 
 local config = require "luhip.config"
@@ -111,11 +111,21 @@ local function index(self)
   self.indexed = #self.records
 end
 
+--- Whether a store is in a database: postgres://user@host/base (luhip.tune.database).
+-- @tparam string path
+-- @treturn boolean
+function store.is_database(path)
+  return path:find "^postgres://" ~= nil or path:find "^postgresql://" ~= nil
+end
+
 --- Reads a store's file.
 -- @tparam string path
 -- @treturn ?Store nil when there is no such file
 -- @treturn ?string why not
 function store.read(path)
+  if store.is_database(path) then
+    return require("luhip.tune.database").read(path)
+  end
   local file, why = io.open(path, "rb")
   local text = file and file:read "a"
   if file then
@@ -140,6 +150,9 @@ end
 --   (configurations by name)
 -- @raise kind "file"
 function store.open(path)
+  if store.is_database(path) then
+    return require("luhip.tune.database").open(path)
+  end
   local folder = path:match "^(.*)/[^/]*$"
   if folder and folder ~= "" then
     core.make_folder(folder)

@@ -135,7 +135,7 @@ local function records_in(opened)
   local count = 0
   for path in pairs(opened) do
     local stored = store.read(path)
-    count = count + (stored and #stored.records or 0)
+    count = count + (stored and (stored.progress or #stored.records) or 0)
   end
   return count
 end

@@ -1,0 +1,247 @@
+-- Tuning stores in a real PostgreSQL: several workers at one run, some of which die.
+local hosts = require "spec.hosts.support"
+local support = require "spec.support"
+
+if not hosts.wanted then
+  return
+end
+
+-- ---- a server of our own -------------------------------------------------------------------------------------------
+
+local function sh(text)
+  local r = support.run({ "/bin/sh", "-c", text }, { timeout = 300 })
+  return r.code, r.stdout, r.stderr
+end
+
+local function check(text)
+  local code, out, err = sh(text)
+  assert(code == 0, text .. "\n" .. out .. err)
+  return out
+end
+
+local bin, base
+
+-- PostgreSQL refuses to run as root: there it runs as the user of Debian's package.
+local function as_server(text)
+  local _, id = sh "id -u"
+  if id == "0\n" then
+    text = ("setpriv --reuid=postgres --regid=postgres --clear-groups env HOME=%s %s"):format(base, text)
+  end
+  return check(text)
+end
+
+local function start_server()
+  base = support.temporary_directory()
+  bin = check("ls -d /usr/lib/postgresql/*/bin | tail -n 1"):gsub("%s+$", "")
+  check(("chmod 755 %s; id -u postgres >/dev/null && [ $(id -u) = 0 ] && chown postgres %s; true"):format(base, base))
+  as_server(("%s/initdb -D %s/data -A trust -U tuner >/dev/null"):format(bin, base))
+  local options = ("-c listen_addresses= -c unix_socket_directories=%s -c fsync=off"):format(base)
+  as_server(("%s/pg_ctl -D %s/data -w -l %s/log -o '%s' start >/dev/null"):format(bin, base, base, options))
+  return ("postgres:///postgres?host=%s&user=tuner"):format(base)
+end
+
+local function stop_server()
+  as_server(("%s/pg_ctl -D %s/data -m immediate stop >/dev/null"):format(bin, base))
+end
+
+-- ---- workers -------------------------------------------------------------------------------------------------------
+
+-- A device of Lua whose kernel writes down every launch, and dies where a spec wants that.
+local SCRIPT = [[
+package.path = %q .. "/?.lua;" .. package.path
+local core = require "luhip.core"
+local fake = require "spec.tune.fake"
+require("luhip.timing").once = function(_, fn)
+  fn()
+  return 1.0
+end
+local tune = require "luhip.tune"
+local folder = %q
+local function log(text)
+  local file = assert(io.open(folder .. "/log", "a"))
+  file:write(text, "\n")
+  file:close()
+end
+local function first(name)
+  return (os.execute("mkdir " .. folder .. "/" .. name .. " 2>/dev/null"))
+end
+local function parent()
+  return io.open("/proc/self/stat"):read("a"):match "%%) %%S (%%d+)"
+end
+local x, y = fake.buffer { 1 }, fake.buffer { 0 }
+local device = fake.device {
+  params = { { name = "x", kind = "in" }, { name = "y", kind = "out" } },
+  compile = function(defines)
+    log(defines.A)
+    for _ = 1, 3 do
+      core.sleep(10)
+    end
+    %s
+  end,
+  ms = function(defines)
+    return 1 + math.abs(defines.A - 7)
+  end,
+  run = function(_, x, y)
+    y.values[1] = 2 * x.values[1]
+  end,
+}
+local result = tune {
+  name = "k", device = device, source = "text", kernel = "k", params = { A = tune.range(1, 24) },
+  grid = 1, block = 1, args = { x, y }, expect = { y = { 2 } }, problem = { N = 1 }, measure = { max_samples = 3 },
+}
+print("done", #result.rows, result.counts.ok or 0, result.counts.fault or 0)
+]]
+
+local function script(behaviour)
+  local folder = support.temporary_directory()
+  support.write_file(folder .. "/work.lua", SCRIPT:format(support.root, folder, behaviour or ""))
+  return folder
+end
+
+-- Runs `count` workers at once; gives the lines that they print, sorted, and all that they say.
+local function work(url, folder, count, ...)
+  local words = { "luhip", "tune", "--worker", url, ... }
+  words[1] = ("%s %s/lua/luhip/cli.lua"):format(support.interpreter, support.root)
+  for i = 3, #words do
+    words[i] = support.quote(words[i])
+  end
+  local one = table.concat(words, " ") .. " work.lua"
+  local all = {}
+  for i = 1, count do
+    all[i] = one .. " &"
+  end
+  local r = support.run({ "/bin/sh", "-c", table.concat(all, "\n") .. "\nwait" }, {
+    env = support.environment {},
+    directory = folder,
+    timeout = 300,
+  })
+  local lines = {}
+  for line in r.stdout:gmatch "[^\n]+" do
+    lines[#lines + 1] = line
+  end
+  table.sort(lines)
+  return lines, r.stderr
+end
+
+-- How often each configuration was tried.
+local function tried(folder)
+  local counts = {}
+  for a in support.read_file(folder .. "/log"):gmatch "%d+" do
+    counts[tonumber(a)] = (counts[tonumber(a)] or 0) + 1
+  end
+  return counts
+end
+
+local function times(n, count)
+  local list = {}
+  for a = 1, n do
+    list[a] = count
+  end
+  return list
+end
+
+describe("a store in PostgreSQL", function()
+  local url, number = nil, 0
+
+  setup(function()
+    url = start_server()
+  end)
+  teardown(stop_server)
+
+  -- A database of its own for each spec.
+  local function fresh()
+    number = number + 1
+    check(("%s/psql -h %s -U tuner -q postgres -c 'create database t%d'"):format(bin, base, number))
+    return (url:gsub("/postgres%?", "/t" .. number .. "?"))
+  end
+
+  local function rows_in(where)
+    local list = {}
+    for _, row in ipairs(require("luhip.tune.store").read(where):rows()) do
+      list[#list + 1] = ("%d %s"):format(row.params.A, row.status)
+    end
+    return list
+  end
+
+  it("is shared by workers: each configuration is measured once, and all end with all rows", function()
+    local where, folder = fresh(), script()
+    local lines, said = work(where, folder, 3)
+    assert.same({ "done\t24\t24\t0", "done\t24\t24\t0", "done\t24\t24\t0" }, lines, said)
+    assert.same(times(24, 1), tried(folder))
+    assert.equal(24, #rows_in(where))
+    work(where, folder, 1) -- a late one finds everything done
+    assert.same(times(24, 1), tried(folder))
+  end)
+
+  it("loses nothing when a worker is killed: it is replaced, and its configuration is another's", function()
+    local where = fresh()
+    local folder = script [[
+      if defines.A == "5" and first "killed" then
+        os.execute("kill -9 " .. core.pid())
+      elseif defines.A == "11" and first "gone" then
+        os.execute("kill -9 " .. parent()) -- the process that watches: this one goes with it
+        while true do
+          core.sleep(10)
+        end
+      end]]
+    local lines, said = work(where, folder, 3)
+    assert.same({ "done\t24\t24\t0", "done\t24\t24\t0" }, lines, said)
+    local expected = times(24, 1)
+    expected[5], expected[11] = 2, 2
+    assert.same(expected, tried(folder))
+    local rows = rows_in(where)
+    table.sort(rows)
+    assert.equal(24, #rows)
+    for i = 2, #rows do
+      assert.not_equal(rows[i - 1], rows[i])
+    end
+    assert.truthy(said:find("was killed while it tried A=5", 1, true), said)
+  end)
+
+  it("marks a configuration that takes its workers with it, once, and goes on", function()
+    local where = fresh()
+    local folder = script [[
+      if defines.A == "5" then
+        os.execute("kill -9 " .. core.pid())
+      elseif defines.A == "9" then
+        os.execute("kill -SEGV " .. core.pid())
+      end]]
+    local lines, said = work(where, folder, 2)
+    assert.same({ "done\t24\t22\t2", "done\t24\t22\t2" }, lines, said)
+    local expected = times(24, 1)
+    expected[5] = 2
+    assert.same(expected, tried(folder))
+  end)
+
+  it("shares a budget among searches", function()
+    local where, folder = fresh(), script()
+    local lines, said = work(where, folder, 2, "--budget", "10c")
+    assert.same({ "done\t10\t10\t0", "done\t10\t10\t0" }, lines, said)
+    for _, count in pairs(tried(folder)) do
+      assert.equal(1, count)
+    end
+    assert.equal(10, #rows_in(where))
+  end)
+
+  it("is a store as a file is: inspected, merged, resumed from", function()
+    local where, folder = fresh(), script()
+    work(where, folder, 1, "--budget", "6c")
+    local luhip = ("%s %s/lua/luhip/cli.lua tune "):format(support.interpreter, support.root)
+    local function run(words)
+      local r = support.run({ "/bin/sh", "-c", luhip .. words }, { env = support.environment {}, directory = folder })
+      assert.equal(0, r.code, r.stdout .. r.stderr)
+      return r.stdout
+    end
+    assert.truthy(run("inspect " .. support.quote(where)):find "k +[^\n]*N=1 +6 +0")
+    assert.truthy(run("merge copy.tune " .. support.quote(where)):find("6 rows added", 1, true))
+    assert.truthy(run("--resume --store " .. support.quote(where) .. " work.lua"):find "done\t24\t24")
+    assert.same(times(24, 1), tried(folder))
+  end)
+
+  it("says what is wrong with an address, without its password", function()
+    local store = require "luhip.tune.store"
+    support.assert_error_kind("file", function()
+      store.open "postgres://me:secret@/nowhere?host=/no/such/folder"
+    end, "cannot open the database postgres://me:***@/nowhere")
+  end)
+end)
