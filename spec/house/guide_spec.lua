@@ -1,8 +1,9 @@
 -- docs/guide: what its pages show is run.
 --
--- A page is one program: its ```lua blocks in order, on the CPU device, in a folder of its own; errors have the page's
--- line numbers. After it the ```sh lines of the `luhip` command and of Lua are run in the same folder, and the ```c
--- blocks are compiled, linked and run together. Scripts that other ```sh lines name exist. ```text shows what is not run.
+-- A page is one program: its ```lua blocks in order, on the CPU device, in a folder of its own; errors have the
+-- page's line numbers. After it the ```sh lines of the `luhip` command and of Lua are run in the same folder, and the
+-- ```c blocks are compiled, linked and run together. Scripts that other ```sh lines name exist. ```text shows what is
+-- not run.
 local support = require "spec.support"
 
 local GUIDE = support.root .. "/docs/guide"
