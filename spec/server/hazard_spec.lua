@@ -30,6 +30,45 @@ support.each_device(function(id)
     return dev:capture(fn, { warmup = false })
   end
 
+  -- Memory of b that a uses, and that b frees and is given again: the driver has none but that. Of two buffers that fill a
+  -- page, a uses the second; both are freed, and what comes then lies on both.
+  local function freed(pool, count, mode)
+    local function address_of(x)
+      local resource <close> = dev:resource(x)
+      return resource.pointer
+    end
+    return function()
+      local y, list = dev:buffer("f32", N, 0), {}
+      on(b, function()
+        dev:install_pools { pool }
+        dev:memory_mode(mode or "auto")
+        for i = 1, count or 1 do
+          list[i] = dev:buffer("f32", N, 1)
+        end
+      end)
+      local last = list[#list]
+      local address = address_of(list[1])
+      return {
+        first = function()
+          gate:close(y)
+          k.copy:launch(work.over(N), last, y, N)
+        end,
+        second = function()
+          testing.driver_fail { call = "hipMalloc", error = "hipErrorOutOfMemory", times = 100 }
+          for _, x in ipairs(list) do
+            x:free()
+          end
+          local z = dev:buffer("f32", N * #list)
+          z:fill(9)
+          assert.equal(address, address_of(z))
+        end,
+        right = function()
+          return y:read()[N] == 1
+        end,
+      }
+    end
+  end
+
   -- What `first` does on one stream behind a gate, `second` does on the other; `right` says whether it came out right.
   -- The second is copies and fills alone, which need no room on the processors that the gate may hold.
   local hazards = {
@@ -78,25 +117,10 @@ support.each_device(function(id)
         end,
       }
     end,
-    ["use of memory that was freed"] = function()
-      local x, y = dev:buffer("f32", N, 1), dev:buffer("f32", N, 0)
-      return {
-        first = function()
-          gate:close(y)
-          k.copy:launch(work.over(N), x, y, N)
-        end,
-        second = function()
-          -- The driver has no memory but what was just freed.
-          testing.driver_fail { call = "hipMalloc", error = "hipErrorOutOfMemory", times = 100 }
-          x:free()
-          local z = dev:buffer("f32", N)
-          z:fill(9)
-        end,
-        right = function()
-          return y:read()[N] == 1
-        end,
-      }
-    end,
+    ["use of memory that was freed"] = freed { kind = "direct" },
+    ["use of a slice that was freed"] = freed { kind = "sliced", page = 4 * N, slice = 4 * N },
+    ["use of memory that was freed, of two buffers"] = freed({ kind = "sliced", page = 8 * N, slice = 8 * N }, 2),
+    ["use of memory that was freed, in persistent mode"] = freed({ kind = "direct" }, 1, "persistent"),
     ["a replay that reads"] = function()
       local x, y = dev:buffer("f32", N, 1), dev:buffer("f32", N, 0)
       local g = recorded(function()
