@@ -17,7 +17,7 @@ a { color: var(--link); text-decoration: none; } a:hover { text-decoration: unde
 nav { position: fixed; top: 0; bottom: 0; width: 15rem; overflow: auto; padding: 1rem; box-sizing: border-box;
   background: var(--soft); border-right: 1px solid var(--line); }
 nav a { display: block; padding: .15rem 0; } nav b { display: block; margin: .8rem 0 .2rem; }
-main { margin-left: 15rem; padding: 1rem 2rem 4rem; max-width: 52rem; }
+main { margin-left: 15rem; padding: 1rem 2rem 4rem; max-width: 60rem; }
 pre { background: var(--soft); border: 1px solid var(--line); border-radius: 6px; padding: .7rem 1rem; overflow: auto; }
 code, pre { font: .88em/1.45 ui-monospace, monospace; } dt { margin-top: 1.2rem; } dd { margin-left: 1.5rem; }
 dt code { font-weight: 600; overflow-wrap: anywhere; }

@@ -98,7 +98,8 @@ end
 
 local function module_html(name)
   local about = docs.module(name)
-  local html = { ('<h2 id="%s">%s</h2>'):format(name, name), prose(about.text) }
+  local text = about.text:gsub("\nDependencies:.*$", "") -- of its file, which is no reader's concern
+  local html = { ('<h2 id="%s">%s</h2>'):format(name, name), prose(text) }
   html[#html + 1] = "<dl>"
   for _, entry in ipairs(public_functions(name)) do
     html[#html + 1] = function_html(name, entry)
