@@ -195,7 +195,9 @@ describe("a store in PostgreSQL", function()
     for i = 2, #rows do
       assert.not_equal(rows[i - 1], rows[i])
     end
-    assert.truthy(said:find("was killed while it tried A=5", 1, true), said)
+    local _, replaced = said:gsub("was killed while it tried A=5", "")
+    local _, taken = said:gsub("died of SIGKILL; another has what it tried", "")
+    assert.equal(1, replaced + taken, said)
   end)
 
   it("marks a configuration that takes its workers with it, once, and goes on", function()
@@ -210,7 +212,10 @@ describe("a store in PostgreSQL", function()
     assert.same({ "done\t24\t22\t2", "done\t24\t22\t2" }, lines, said)
     local expected = times(24, 1)
     expected[5] = 2
-    assert.same(expected, tried(folder))
+    local counts = tried(folder)
+    assert.is_true(counts[9] == 1 or counts[9] == 2) -- blamed at once, or taken over first
+    counts[9] = 1
+    assert.same(expected, counts)
   end)
 
   it("shares a budget among searches", function()

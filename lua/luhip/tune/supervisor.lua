@@ -117,6 +117,9 @@ local function find_blame(opened, code, hang)
       blame(path, start, status, message)
       say("%s while it tried %s; going on with a new process", message, config_of(start))
       return true
+    elseif store.is_database(path) then
+      say("the worker process died of %s; another has what it tried; going on with a new process", signal_text(code))
+      return true
     end
   end
   return false
