@@ -66,7 +66,51 @@ function fake.device(script)
   return device
 end
 
+-- One that compiles in the background: it is ready when it was asked for the third time, and what is wrong with it
+-- comes out of its first use.
+local function in_background(device, source, name, options)
+  local asked, kernel = 0, nil
+  local lazy = {}
+  function lazy.ready()
+    asked = asked + 1
+    return asked >= 3
+  end
+  function lazy.free()
+    device.freed = device.freed + (kernel and 1 or 0)
+  end
+  device.early = (device.early or 0) + 1
+  return setmetatable(lazy, {
+    __index = function(_, key)
+      if not kernel then
+        local rest = {}
+        for k, v in pairs(options) do
+          rest[k] = v
+        end
+        rest.background = nil
+        kernel = device:kernel(source, name, rest)
+      end
+      return kernel[key]
+    end,
+  })
+end
+
+function Device:buffer(dtype, shape)
+  local values = {}
+  for i = 1, shape[1] do
+    values[i] = 0
+  end
+  self.buffers = (self.buffers or 0) + 1
+  local buffer = fake.buffer(values, dtype)
+  function buffer.free()
+    self.buffers = self.buffers - 1
+  end
+  return buffer
+end
+
 function Device:kernel(source, name, options)
+  if options.background then
+    return in_background(self, source, name, options)
+  end
   self.compiles = self.compiles + 1
   self.last = { source = source, name = name, options = options }
   local script, defines = self.script, {}

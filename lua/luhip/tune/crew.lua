@@ -58,6 +58,9 @@ function crew.join(plan, session)
       plan.store
     )
   end
+  if #plan.devices > 1 then
+    errors.raise("argument", "tune: a worker has one device, not %d: start one for each", #plan.devices)
+  end
   self.whole = all_of_it(plan)
   if self.whole and plan.space.count > MOST then
     local format = "tune: %s configurations are too many for workers to try all of them: give a budget"

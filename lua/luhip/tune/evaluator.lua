@@ -85,6 +85,13 @@ local function spent(self)
   return nil
 end
 
+local function take(self, i, row)
+  local cost, vector = self.cost(row)
+  self.search:note(i, cost, vector)
+  self.rows[i] = row
+  self.stalled = 0
+end
+
 -- Measures one position that has not been measured.
 local function measure(self, i)
   local stop = spent(self)
@@ -93,10 +100,7 @@ local function measure(self, i)
   end
   local row, reason = self.evaluate(i)
   if row then
-    local cost, vector = self.cost(row)
-    self.search:note(i, cost, vector)
-    self.rows[i] = row
-    self.stalled = 0
+    take(self, i, row)
   end
   return reason
 end
@@ -119,7 +123,48 @@ local function serve_one(self, wanted)
   return stop, self.search.costs[i], self.rows[i]
 end
 
+-- Why no more may be begun, with so many begun that have no row yet.
+local function refusal(self, begun)
+  local budget, done = self.budget, self.search.measured - self.known + begun
+  if budget.configs and done >= budget.configs then
+    return "configs"
+  end
+  local late = budget.seconds and done > 0 and self.clock() - self.started >= budget.seconds
+  return late and "seconds" or nil
+end
+
+-- Answers a request for several by what takes them all at once; rows come in order.
+local function serve_batch(self, list)
+  local positions, new, there = {}, {}, {}
+  for k, wanted in ipairs(list) do
+    local i = position_of(self, wanted)
+    positions[k] = i
+    if self.rows[i] == nil and not there[i] then
+      there[i], new[#new + 1] = true, i
+    end
+  end
+  self.stalled = self.stalled + #list - #new
+  local stop = #new > 0
+      and self.batch(new, function(begun)
+        return refusal(self, begun)
+      end, function(i, row)
+        take(self, i, row)
+      end)
+    or nil
+  if not stop and self.stalled > STALL and self.search.measured < self.space.count then
+    stop = measure(self, self.search:fresh())
+  end
+  local costs, rows = {}, {}
+  for k, i in ipairs(positions) do
+    costs[k], rows[k] = self.search.costs[i], self.rows[i]
+  end
+  return stop, costs, rows
+end
+
 local function serve_list(self, list)
+  if self.batch then
+    return serve_batch(self, list)
+  end
   local costs, rows = {}, {}
   for k, wanted in ipairs(list) do
     local stop
@@ -134,6 +179,12 @@ end
 -- ---- the run ---------------------------------------------------------------------------------------------------
 
 local function run(self, strategy)
+  if self.batch and #self.first > 0 then
+    local stop = serve_batch(self, self.first)
+    if stop then
+      return stop
+    end
+  end
   for _, i in ipairs(self.first) do
     local stop = self.rows[i] == nil and measure(self, i)
     if stop then
@@ -180,7 +231,10 @@ end
 --- Runs a strategy.
 -- @tparam table given `space`; `strategy` (a function of a search and options) and its `options`; `seed`; `budget`
 --   ({ configs =, seconds = }, either may be nil; at least one configuration is measured); `clock` (gives seconds);
---   `evaluate` (position to row, and a reason when the run has to end with it); `cost` (row to a number, lower is
+--   `evaluate` (position to row, and a reason when the run has to end with it); `batch` (the same of several that are
+--   asked for at once, see luhip.tune.fleet: a list of positions, a function of how many are begun that says why no
+--   more may be, and one that takes a position and its row in the order of the list; nil: one after the other);
+--   `cost` (row to a number, lower is
 --   better, and a list of such where there are several `objectives`, of which that is the number); `first` (positions
 --   that are measured before the strategy begins); `known` (rows by position that count as measured from the start,
 --   and cost no budget)
@@ -195,6 +249,7 @@ function evaluator.run(given)
     budget = budget,
     clock = given.clock,
     evaluate = given.evaluate,
+    batch = given.batch,
     cost = given.cost,
     options = given.options or {},
     search = search.new(given.space, given.seed or 0, budget),

@@ -52,6 +52,10 @@
 -- * `strategy`: how configurations are chosen, "auto" by default: a name of luhip.tune.strategies, { name, option =
 --   value, ... }, or a function that yields configurations (see luhip.tune.search). Without a budget, auto tries all,
 --   in the order of the space. `seed`: an integer; the same seed and the same costs give the same order.
+-- * `ahead`: how many configurations that a strategy asked for at once are compiled in the background while one is
+--   measured; 3, and 0 for the CPU device, whose time compilers would take. `device` may be a list of devices, which
+--   share what is asked for at once: buffers among the arguments are copied to the others, rows have the id of their
+--   device as `place`. The order in which a strategy hears of rows depends on neither.
 -- * `progress`: false for none, a function(row, done, total), or nil: a live line when stderr is a terminal.
 -- * `name`: for the report.
 --
@@ -158,9 +162,21 @@ local function progress_of(wanted)
   return report.progress(io.stderr, tonumber(os.getenv "COLUMNS"))
 end
 
-local function sampler(device)
+-- With `pause`, others go on while the device works.
+local function sampler(device, pause)
+  if not pause then
+    return function(fn)
+      return timing.once(device, fn)
+    end
+  end
   return function(fn)
-    return timing.once(device, fn)
+    local window <close> = device:start_profile()
+    fn()
+    local duration <close> = window:stop()
+    while not duration:ready() do
+      pause()
+    end
+    return duration:wait()
   end
 end
 

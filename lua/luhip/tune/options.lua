@@ -51,6 +51,7 @@ local KEYS = {
   grid_div_y = "number string table function",
   grid_div_z = "number string table function",
   default = "table",
+  ahead = "number",
   store = "boolean string",
   resume = "boolean",
 }
@@ -72,6 +73,7 @@ local ROW = {
   final = true,
   finals = true,
   compile_ms = true,
+  place = true,
   shared_bytes = true,
   registers = true,
 }
@@ -386,6 +388,43 @@ function read_store(given, plan)
   obey(plan)
 end
 
+-- One device, or a list of them; the options with the first one in their place.
+local function read_devices(given)
+  local list = given.device
+  if type(list) ~= "table" or (next(list) ~= nil and list[1] == nil) then
+    return given, { list }
+  elseif #list == 0 then
+    errors.raise("argument", "tune: device: the list is empty")
+  end
+  local copy, seen = {}, {}
+  for key, value in pairs(given) do
+    copy[key] = value
+  end
+  for i, device in ipairs(list) do
+    if type(device) ~= "userdata" and type(device) ~= "table" then
+      errors.raise("type", "tune: device: entry %d: a device expected, not a %s", i, type(device))
+    elseif seen[device.id] then
+      errors.raise("argument", "tune: device: %s is there twice", device.id)
+    end
+    seen[device.id] = true
+  end
+  copy.device = list[1]
+  return copy, table.move(list, 1, #list, 1, {})
+end
+
+local AHEAD = 3
+
+-- How many compilations run ahead. Not beside the CPU device unless that is wanted: they would take its time.
+local function read_ahead(given, devices)
+  if given == nil then
+    local id = tostring(devices[1].id)
+    return (id:find "^rocm" or id:find "^cuda") and AHEAD or 0
+  elseif not math.tointeger(given) or given < 0 or given > 64 then
+    errors.raise("argument", "tune: ahead: a whole number from 0 to 64 expected, not %s", given)
+  end
+  return math.tointeger(given)
+end
+
 --- Reads the options of a tuning run.
 -- @tparam table given as api of `luhip.tune` says
 -- @treturn table plan
@@ -395,7 +434,11 @@ function options.read(given)
     errors.raise("type", "tune: a table expected, not a %s", type(given))
   end
   check_keys(given)
+  local devices
+  given, devices = read_devices(given)
   local plan = {
+    devices = devices,
+    ahead = read_ahead(given.ahead, devices),
     name = given.name or (type(given.kernel) == "string" and given.kernel) or "kernel",
     device = given.device,
     source = given.source,

@@ -48,20 +48,25 @@ function overrides.tell(record)
   end
 end
 
---- A configuration is tried from now on: the process ends when that takes too long.
-function overrides.begin()
+local trying = 0 -- several devices try several at once
+
+local function arm()
   local given = overrides.get()
   if given and given.hang then
-    core.alarm(given.hang)
+    core.alarm(trying > 0 and given.hang or 0)
   end
+end
+
+--- A configuration is tried from now on: the process ends when that takes too long.
+function overrides.begin()
+  trying = trying + 1
+  arm()
 end
 
 --- It was tried.
 function overrides.done()
-  local given = overrides.get()
-  if given and given.hang then
-    core.alarm(0)
-  end
+  trying = trying - 1
+  arm()
 end
 
 return overrides

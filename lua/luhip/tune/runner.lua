@@ -3,8 +3,8 @@
 -- What goes wrong with a candidate is data: its row says how far it came (`status`) and why (`error`), and the sweep
 -- goes on. Only what no candidate can get right (an expectation that names no parameter, a kernel that is not in the
 -- source) and what the user's own functions of the configuration raise end the run with an error.
--- Dependencies: luhip.errors, luhip.tune.{arguments,callback,crew,evaluator,geometry,measure,objectives,overrides,
--- session,statistics}.
+-- Dependencies: luhip.errors, luhip.tune.{arguments,callback,crew,evaluator,fleet,geometry,measure,objectives,
+-- overrides,session,statistics}.
 -- @module luhip.tune.runner
 
 local arguments = require "luhip.tune.arguments"
@@ -13,6 +13,7 @@ local core = require "luhip.core"
 local crew = require "luhip.tune.crew"
 local errors = require "luhip.errors"
 local evaluator = require "luhip.tune.evaluator"
+local fleet = require "luhip.tune.fleet"
 local geometry = require "luhip.tune.geometry"
 local measure = require "luhip.tune.measure"
 local objectives = require "luhip.tune.objectives"
@@ -112,6 +113,12 @@ local function compile_options(plan, kernel, config, shape)
   return options
 end
 
+local function shape_of(plan, config)
+  local shape = { grid = plan.grid(config), block = plan.block(config), shared = plan.shared(config) }
+  geometry.check(plan.device, shape)
+  return shape
+end
+
 -- Kinds of errors that the first compilation ends with when what is asked of it is wrong, not what is compiled.
 local NO_CANDIDATE = { argument = true, not_found = true, type = true }
 
@@ -120,6 +127,13 @@ local function compile(self, config, row, shape)
   local kernel = of_config(plan.kernel, config)
   local source = of_config(plan.source, config)
   local before = self.host.clock()
+  local early, took = fleet.take(self)
+  if early then
+    self.held[#self.held + 1] = early
+    row.registers, row.shared_bytes = early.registers, early.shared_bytes -- what it failed with is raised here
+    row.compile_ms = took()
+    return early
+  end
   local ok, object =
     pcall(plan.device.kernel, plan.device, source, kernel, compile_options(plan, kernel, config, shape))
   local first = not self.compiled and source == plan.source and kernel == plan.kernel
@@ -130,7 +144,18 @@ local function compile(self, config, row, shape)
   end
   row.compile_ms = (self.host.clock() - before) * 1000
   row.registers, row.shared_bytes = object.registers, object.shared_bytes
+  self.held[#self.held + 1] = object
   return object
+end
+
+-- A kernel that is compiled in the background, for when its turn comes.
+local function compile_early(self, config)
+  local plan = self.plan
+  local kernel, source = of_config(plan.kernel, config), of_config(plan.source, config)
+  local shape = shape_of(plan, config)
+  local options = compile_options(plan, kernel, config, shape)
+  options.background = true
+  return plan.device:kernel(source, kernel, options)
 end
 
 local function check_kernel(device, kernel, shape)
@@ -144,16 +169,13 @@ local function check_kernel(device, kernel, shape)
   end
 end
 
-local function shape_of(plan, config)
-  local shape = { grid = plan.grid(config), block = plan.block(config), shared = plan.shared(config) }
-  geometry.check(plan.device, shape)
-  return shape
-end
-
 -- Whatever the last launches did wrong comes out here.
 local function settle(self)
   if self.crew then
     self.session.store:beat()
+  end
+  if self.early then
+    fleet.look(self)
   end
   self.plan.device:sync(self.arguments.buffers)
 end
@@ -219,7 +241,6 @@ local function prepare(self, config, row)
   local shape = shape_of(plan, config)
   self.stage = "compile"
   local kernel = compile(self, config, row, shape)
-  self.held[#self.held + 1] = kernel
   self.stage = "geometry"
   check_kernel(plan.device, kernel, shape)
   self.stage = "resolve"
@@ -343,6 +364,28 @@ local function evaluate_shared(self, config)
   end)
 end
 
+-- What takes several configurations at once, where compilers run ahead or devices share; nil elsewhere.
+local function batch_of(self)
+  if self.crew or not self.lanes then
+    return nil
+  end
+  return function(list, may, commit)
+    return fleet.run(self.lanes, {
+      list = list,
+      may = may,
+      start = compile_early,
+      evaluate = function(lane, i)
+        return Runner.evaluate(lane, lane.plan.space:nth(i))
+      end,
+      commit = function(i, row)
+        add(self, row)
+        self.host.progress(self, row)
+        commit(i, row)
+      end,
+    })
+  end
+end
+
 -- The rest of a shared run: what is left, and then the rows of all.
 local function gather(self, stopped)
   if stopped == "interrupted" or stopped == "poisoned" then
@@ -384,6 +427,7 @@ local function sweep(self)
         end
         return row, stop
       end,
+      batch = batch_of(self),
     }
   )
 end
@@ -506,6 +550,9 @@ function runner.run(plan, host)
   local ok, stopped = pcall(function()
     self.crew = plan.worker and crew.join(plan, self.session) or nil
     tell_opened(self)
+    if not self.crew and (plan.ahead > 0 or #plan.devices > 1) then
+      self.lanes = fleet.lanes(self, session.open)
+    end
     local stop = sweep(self)
     if self.crew then
       stop = gather(self, stop)
@@ -516,8 +563,9 @@ function runner.run(plan, host)
     return stop
   end)
   self.arguments:leave()
+  local elsewhere = self.lanes and fleet.close(self.lanes) or 0
   if self.session then
-    self.reused = self.session.reused
+    self.reused = self.session.reused + elsewhere
     self.session:close()
   end
   if not ok then
