@@ -107,51 +107,15 @@ end
 -- After a script, if there is one: its globals are there, and its failure is the exit code.
 local function run_prompt(words, at)
   local code = words[at] and run_script(words, at) or 0
-  _G.luhip = _G.luhip or require "luhip"
+  rawset(_G, "luhip", rawget(_G, "luhip") or require "luhip")
   return math.max(code, require("luhip.repl").run())
 end
 
 -- ---- devices ---------------------------------------------------------------------------------------------------
 
-local UNITS = { "bytes", "KiB", "MiB", "GiB", "TiB" }
-
-local function size_text(bytes)
-  if not bytes or bytes <= 0 then
-    return "-"
-  end
-  local unit, value = 1, bytes
-  while value >= 1024 and unit < #UNITS do
-    value, unit = value / 1024, unit + 1
-  end
-  return ("%.4g %s"):format(value, UNITS[unit])
-end
-
-local function device_row(device)
-  if device.reason and device.reason ~= "" then
-    return { device.id, "cannot be used: " .. device.reason }
-  end
-  local units = device.units and device.units > 0 and tostring(device.units) or "-"
-  return { device.id, device.name or "-", device.arch or "-", size_text(device.memory), units }
-end
-
---- The lines of `luhip devices`.
--- @tparam {table,...} devices what luhip.devices() gives
--- @treturn {string,...} a table of id, name, arch, memory and units; a device that cannot be used has its reason
+--- The lines of `luhip devices`; see luhip.device_list.
 function cli.device_lines(devices)
-  local usable, unusable = { { "id", "name", "arch", "memory", "units" } }, {}
-  for _, device in ipairs(devices) do
-    local row = device_row(device)
-    table.insert(#row == 2 and unusable or usable, row)
-  end
-  local columns = require("luhip.tune.report").columns
-  local lines = #usable > 1 and columns(usable, { true, true, true }) or {}
-  for _, row in ipairs(unusable) do
-    lines[#lines + 1] = row[1] .. "  " .. row[2]
-  end
-  if #lines == 0 then
-    lines[1] = "no devices"
-  end
-  return lines
+  return require("luhip.device_list").lines(devices)
 end
 
 local function run_devices()

@@ -28,6 +28,7 @@ local PACKAGES = {
     gpu = "0x10de",
     serves = "compiles kernels for NVIDIA GPUs (non-free)",
   },
+  { name = "libedit2", libraries = { "libedit.so.2" }, serves = "line editing at the prompt" },
   { name = "lua-dkjson", module = "dkjson", serves = "tuning results as JSON" },
 }
 

@@ -158,6 +158,7 @@ local PARTS = {
 }
 
 return setmetatable(luhip, {
+  parts = PARTS, -- for whoever lists the names
   __index = function(self, key)
     local part = PARTS[key]
     if part then

@@ -1,105 +1,35 @@
 --- The prompt: reads chunks, runs them, prints their values.
 --
 -- A line is an expression whose values are printed, or a statement; what is not complete is continued on the next
--- line. Errors and Ctrl-C return to the prompt. Where input is no terminal, no prompt is printed.
--- Dependencies: luhip.core.
+-- line. Errors and Ctrl-C return to the prompt. At a terminal lines are edited and kept from session to session; where
+-- input is no terminal, no prompt is printed. Lines are numbered over the whole session, so that "stdin:7:" is one
+-- place, even in a function that was made long before.
+-- Dependencies: luhip.core, luhip.prompt.*.
 -- @module luhip.repl
 
 local core = require "luhip.core"
+local describe = require "luhip.prompt.show"
 
 local repl = {}
 
--- ---- values ----------------------------------------------------------------------------------------------------
-
-local MAX_ITEMS, MAX_DEPTH = 20, 3
-local show
-
-local function show_key(key, depth, seen)
-  if type(key) == "string" and key:find "^[%a_][%w_]*$" then
-    return key
-  end
-  return "[" .. show(key, depth, seen) .. "]"
-end
-
--- The keys after the list part, in an order that is always the same: numbers, strings, then others by their text.
-local function other_keys(t, n)
-  local keys = {}
-  for key in next, t do
-    if not (math.type(key) == "integer" and key >= 1 and key <= n) then
-      keys[#keys + 1] = key
-    end
-  end
-  table.sort(keys, function(a, b)
-    local ta, tb = type(a), type(b)
-    if ta ~= tb then
-      return ta < tb
-    elseif ta == "number" or ta == "string" then
-      return a < b
-    end
-    return tostring(a) < tostring(b)
-  end)
-  return keys
-end
-
-local function show_table(t, depth, seen)
-  if seen[t] or depth > MAX_DEPTH then
-    return "{...}"
-  end
-  seen[t] = true
-  local parts, n = {}, rawlen(t)
-  for i = 1, math.min(n, MAX_ITEMS) do
-    parts[#parts + 1] = show(rawget(t, i), depth + 1, seen)
-  end
-  if n > MAX_ITEMS then
-    parts[#parts + 1] = ("... %d more"):format(n - MAX_ITEMS)
-  end
-  local keys = other_keys(t, n)
-  for i = 1, math.min(#keys, MAX_ITEMS) do
-    parts[#parts + 1] = show_key(keys[i], depth + 1, seen) .. " = " .. show(rawget(t, keys[i]), depth + 1, seen)
-  end
-  if #keys > MAX_ITEMS then
-    parts[#parts + 1] = ("... %d more keys"):format(#keys - MAX_ITEMS)
-  end
-  seen[t] = nil
-  return #parts > 0 and "{ " .. table.concat(parts, ", ") .. " }" or "{}"
-end
-
-function show(value, depth, seen)
-  if type(value) == "string" then
-    return ("%q"):format(value):gsub("\\\n", "\\n")
-  end
-  local meta = debug.getmetatable(value)
-  if type(value) ~= "table" or (type(meta) == "table" and rawget(meta, "__tostring")) then
-    return tostring(value)
-  end
-  return show_table(value, depth, seen)
-end
-
---- A value as the prompt prints it: a string as it is, a table as a constructor cut to a readable size, anything else
--- by tostring.
--- @param value anything
--- @treturn string
-function repl.describe(value)
-  if type(value) == "string" then
-    return value
-  end
-  return (show(value, 1, {}))
-end
+repl.describe = describe
 
 -- ---- chunks ----------------------------------------------------------------------------------------------------
 
 --- Turns text into a function: an expression gives its values.
 -- @tparam string text
 -- @tparam string name of the chunk, in messages
+-- @tparam[opt=1] integer line of the text's first line, in messages
 -- @treturn ?function nil when it does not parse
 -- @treturn ?string why
 -- @treturn boolean whether more lines may complete it
-function repl.load(text, name)
-  local value, no_value = load("return " .. text, name, "t")
+function repl.load(text, name, line)
+  local before = ("\n"):rep((line or 1) - 1)
+  local value, no_value = load(before .. "return " .. text, name, "t")
   if value then
     return value, nil, false
   end
-  local chunk, why = load(text, name, "t")
+  local chunk, why = load(before .. text, name, "t")
   local more = not chunk and (why:find "<eof>$" or no_value:find "<eof>$") ~= nil
   return chunk, more and no_value:find "<eof>$" and no_value or why, more
 end
@@ -109,37 +39,60 @@ local function error_text(e)
   return ok and text or ("(error object is a %s value)"):format(type(e))
 end
 
--- ---- the loop --------------------------------------------------------------------------------------------------
-
 local function is_interrupt(e)
   return core.is_error(e) and e.kind == "interrupted"
 end
 
--- One line from the input: the text, false when it was interrupted, nil at its end.
-local function read_line(session, prompt)
+-- ---- lines -----------------------------------------------------------------------------------------------------
+
+local function plain_line(session, prompt)
   if session.interactive then
     session.output:write(prompt)
     session.output:flush()
   end
-  local ok, line = core.interruptible(session.input.read, session.input, "L")
+  local line = session.input:read "L"
+  return line and line:gsub("\n$", "")
+end
+
+-- One line from the input: the text, false when it was interrupted, nil at its end.
+local function read_line(session, prompt)
+  local ok, line
+  if session.editor then
+    session.output:flush()
+    ok, line = core.interruptible(session.editor.read, session.editor, prompt)
+  else
+    ok, line = core.interruptible(plain_line, session, prompt)
+  end
   if not ok then
     if not is_interrupt(line) then
       error(line, 0)
     end
     session.output:write "\n"
     return false
+  elseif line then
+    table.insert(session.lines, line)
+    if session.editor and line:find "%S" then
+      session.editor:remember(line)
+      require("luhip.prompt.history").add(line)
+    end
   end
   return line
 end
 
--- A whole chunk: the function, or nil and why it does not parse; false when it was interrupted, "end" at the end.
+-- A whole chunk: the function or { command, rest }, or nil and why it does not parse; false when it was interrupted,
+-- "end" at the end.
 local function read_chunk(session)
   local text = read_line(session, "> ")
+  session.first = #session.lines
   if not text then
     return text == nil and "end"
   end
+  local name, rest = require("luhip.prompt.commands").parse(text)
+  if name then
+    return { name, rest }
+  end
   while true do
-    local chunk, why, more = repl.load(text, "=stdin")
+    local chunk, why, more = repl.load(text, "=stdin", session.first)
     if chunk or not more then
       return chunk, why
     end
@@ -149,14 +102,16 @@ local function read_chunk(session)
     elseif not line then
       return false
     end
-    text = text .. line
+    text = text .. "\n" .. line
   end
 end
+
+-- ---- running ---------------------------------------------------------------------------------------------------
 
 local function print_values(session, values)
   local parts = {}
   for i = 1, values.n do
-    parts[i] = repl.describe(values[i])
+    parts[i] = describe(values[i])
   end
   if values.n > 0 then
     session.output:write(table.concat(parts, "\t"), "\n")
@@ -165,8 +120,9 @@ local function print_values(session, values)
 end
 
 local function complain(session, text)
+  local place = require "luhip.prompt.caret"(text, session.lines, session.first)
   session.output:flush()
-  session.errors:write(text, "\n")
+  session.errors:write(text, "\n", place and place .. "\n" or "")
   session.errors:flush()
 end
 
@@ -185,11 +141,62 @@ local function run_chunk(session, chunk)
   return ok
 end
 
---- Reads and runs chunks until the input ends.
--- @tparam[opt] table session input, output, errors (files; the standard ones by default), interactive (whether to print
---   prompts; by default whether standard input is a terminal)
--- @treturn integer exit code: 0; 1 when input is no terminal and its last chunk failed, as a shell has it
-function repl.run(session)
+local function run_command(session, command)
+  return run_chunk(session, function()
+    return require("luhip.prompt.commands").run(session, table.unpack(command))
+  end)
+end
+
+-- ---- the session -------------------------------------------------------------------------------------------------
+
+-- Gives the global environment a `dev` that is opened when it is first asked for; a global of a script's comes first.
+local function offer_device(session)
+  if rawget(_G, "dev") ~= nil or getmetatable(_G) ~= nil then
+    return
+  end
+  setmetatable(_G, {
+    lazy = "dev",
+    __index = function(_, key)
+      return key == "dev" and session.device.open() or nil
+    end,
+  })
+end
+
+-- Lines are edited only where that is possible: input and output are this process's terminal.
+local function start_editor(session)
+  if not session.interactive or session.input ~= io.stdin or session.output ~= io.stdout then
+    return
+  end
+  session.editor = core.editor(function(text)
+    return require("luhip.prompt.complete").tab(text, require("luhip.prompt.commands").names)
+  end)
+  for _, line in ipairs(session.editor and require("luhip.prompt.history").load() or {}) do
+    session.editor:remember(line)
+  end
+end
+
+local function snapshot()
+  local globals = {}
+  for key, value in next, _G do
+    globals[key] = value
+  end
+  return globals
+end
+
+-- What `:reset` does: the globals of the start, and no device.
+local function restore(session)
+  session.device.close()
+  local keys = snapshot()
+  for key in pairs(keys) do
+    rawset(_G, key, session.globals[key])
+  end
+  for key, value in pairs(session.globals) do
+    rawset(_G, key, value)
+  end
+  collectgarbage()
+end
+
+local function start(session)
   session = session or {}
   session.input = session.input or io.stdin
   session.output = session.output or io.stdout
@@ -197,11 +204,39 @@ function repl.run(session)
   if session.interactive == nil then
     session.interactive = core.isatty(0)
   end
+  session.lines, session.first = {}, 1
+  session.device = require "luhip.prompt.device"()
+  session.load = function(code)
+    return repl.load(code, "=code")
+  end
+  session.print_values = function(values)
+    print_values(session, values)
+  end
+  session.reset = function()
+    restore(session)
+  end
+  offer_device(session)
+  session.globals = snapshot()
+  if session.interactive then
+    session.output:write(("luhip %s, %s; :help tells more\n"):format(core.version, session.device.text()))
+  end
+  start_editor(session)
+  return session
+end
+
+--- Reads and runs chunks until the input ends.
+-- @tparam[opt] table session input, output, errors (files; the standard ones by default), interactive (whether to print
+--   prompts; by default whether standard input is a terminal)
+-- @treturn integer exit code: 0; 1 when input is no terminal and its last chunk failed, as a shell has it
+function repl.run(session)
+  session = start(session)
   local well = true
   while true do
     local chunk, why = read_chunk(session)
     if chunk == "end" then
       break
+    elseif type(chunk) == "table" then
+      well = run_command(session, chunk)
     elseif chunk then
       well = run_chunk(session, chunk)
     elseif why then
@@ -211,6 +246,9 @@ function repl.run(session)
   end
   if session.interactive then
     session.output:write "\n"
+  end
+  if session.editor then
+    session.editor:free()
   end
   return (well or session.interactive) and 0 or 1
 end

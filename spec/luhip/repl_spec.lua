@@ -82,7 +82,7 @@ describe("the prompt", function()
     assert.equal(0, repl.run { input = input, output = output, errors = errors, interactive = true })
     output:seek "set"
     errors:seek "set"
-    assert.equal("> >> 2\n> > \n", output:read "a")
-    assert.matches("stdin:1:", errors:read "a")
+    assert.matches("^luhip [^\n]*:help[^\n]*\n> >> 2\n> > \n$", output:read "a")
+    assert.matches("stdin:3:", errors:read "a")
   end)
 end)

@@ -161,6 +161,8 @@ static void push_core(lua_State *L) {
       {"own_sources", lb_own_sources},
       {"compile_for", lb_compile_for},
       {"interruptible", lb_interruptible},
+      {"editor", lb_editor_new},
+      {"append_private", lb_append_private},
       {"compile_stats", core_compile_stats},
       {"settings", lb_settings},
       {"config_set", lb_config_set},

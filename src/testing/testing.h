@@ -22,6 +22,7 @@
   X(graph)                                                                                                             \
   X(driver)                                                                                                            \
   X(heap)                                                                                                              \
+  X(pty)                                                                                                               \
   X(misuse)                                                                                                            \
   X(memory_table)
 
