@@ -31,6 +31,15 @@ install(EXPORT luhip NAMESPACE luhip:: FILE luhip-targets.cmake DESTINATION "${l
 # The command, and what a package has to say of itself.
 configure_file(cmake/luhip.sh.in "${CMAKE_CURRENT_BINARY_DIR}/command/luhip" @ONLY)
 install(PROGRAMS "${CMAKE_CURRENT_BINARY_DIR}/command/luhip" DESTINATION "${CMAKE_INSTALL_BINDIR}")
+# Completion: each shell asks the command itself, so what it completes is what the command has.
+set(completions "${CMAKE_CURRENT_BINARY_DIR}/completions")
+file(WRITE "${completions}/luhip" "eval \"\$(luhip completions bash)\"\n")
+file(WRITE "${completions}/_luhip" "#compdef luhip\neval \"\$(luhip completions zsh)\"\n")
+file(WRITE "${completions}/luhip.fish" "luhip completions fish | source\n")
+install(FILES "${completions}/luhip" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+install(FILES "${completions}/_luhip" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+install(FILES "${completions}/luhip.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright)
 install(FILES README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY examples docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" PATTERN generate EXCLUDE)

@@ -1,4 +1,4 @@
---- The `luhip` command: runs scripts, lists devices.
+--- The `luhip` command: runs scripts, gives a prompt, and has commands.
 --
 -- Run as a program (lua5.4 cli.lua ARGUMENTS) it is the command; required, it gives `run`.
 -- Dependencies: luhip, when a command needs it.
@@ -7,26 +7,29 @@
 local cli = {}
 
 local USAGE = [[
-usage: luhip                           read chunks and print their values; `luhip` is there
+usage: luhip                           a prompt: reads chunks and prints their values; `dev` and `luhip` are there
        luhip script.lua [arguments]    run a script; `arg` and `...` hold its arguments, as under lua
-       luhip -i script.lua [arguments] run it, then read chunks
+       luhip -i script.lua [arguments] run it, then the prompt
        luhip -e 'code' [arguments]     run code; `luhip` is there
        luhip - [arguments]             run what standard input holds
        luhip devices                   what is here, and why what is here cannot be used
        luhip doctor                    what is missing and how to get it, and which settings hold
        luhip compile --arch gfx90a file.hip     code objects, with no device (luhip compile --help)
        luhip tune script.lua           tuning under watch, kept and resumed (luhip tune --help)
+       luhip bench [device]            luhip's overhead, measured here
+       luhip completions bash|zsh|fish completion of these words, for a shell to read
        luhip --version | --help
 
-LUHIP_DEVICE=cpu|rocm:0|cuda:1 chooses the device that luhip.open() opens.
-LUHIP_SIZE=N sets the size of the examples' problems.
+Exit code: the script's own where it gives one; 0: all went well; 1: a script or a command failed; 2: the words make no
+sense; 130: Ctrl-C.
+LUHIP_DEVICE=cpu|rocm:0|cuda:1 chooses the device that luhip.open() opens; docs/configuration.md has the other settings.
+LUHIP_SIZE=N sets the size of the examples' problems. NO_COLOR=1: no colour at a terminal.
 ]]
 
--- Commands that a later version has; a script of the name still runs as ./name.
-local LATER = { bench = true }
+local WRONG_USE, INTERRUPTED = 2, 130
 
 local function complain(format, ...)
-  io.stderr:write("luhip: ", format:format(...), "\n")
+  io.stderr:write(require "luhip.colour"(2, "red", "luhip:"), " ", format:format(...), "\n")
 end
 
 -- ---- scripts ---------------------------------------------------------------------------------------------------
@@ -44,35 +47,81 @@ end
 
 local own_source = debug.getinfo(1, "S").short_src
 local own_path = debug.getinfo(1, "S").source:sub(2)
+local own_folder = own_path:match "^(.-)cli%.lua$"
 
--- The traceback down to the script's main chunk, without the frames of this file below it.
+-- The places, as a traceback spells them, of luhip's own Lua files among the running functions.
+local function own_places()
+  local places = {}
+  for level = 3, math.huge do
+    local info = debug.getinfo(level, "S")
+    if not info then
+      return places
+    elseif info.source:sub(1, #own_folder + 1) == "@" .. own_folder then
+      places[info.short_src] = true
+    end
+  end
+end
+
+-- The traceback down to the script's main chunk, without luhip's own files.
 local function traceback(e)
-  local lines = {}
+  local lines, own = {}, own_places()
   for line in debug.traceback(error_text(e), 2):gmatch "[^\n]*" do
     lines[#lines + 1] = line
   end
-  local last = #lines
-  for i = 1, #lines - 1 do
-    if lines[i]:find("[C]: in function 'xpcall'", 1, true) and lines[i + 1]:find(own_source, 1, true) then
-      last = i - 1
+  local shown = {}
+  for i, line in ipairs(lines) do
+    local after = lines[i + 1] or ""
+    if line:find("[C]: in function 'xpcall'", 1, true) and after:find(own_source, 1, true) then
       break
+    elseif not own[line:match "^\t(.-):%d+: in" or ""] then
+      shown[#shown + 1] = line
     end
   end
-  return table.concat(lines, "\n", 1, last)
+  return table.concat(shown, "\n")
 end
 
--- Runs a loaded chunk; 0, or 1 with the error on stderr.
+-- Ctrl-C, as the interpreter or a wait of luhip has it.
+local function is_interrupt(e)
+  if type(e) == "string" then
+    return e:find "interrupted!$" ~= nil
+  end
+  local core = package.loaded["luhip.core"]
+  return core ~= nil and core.is_error(e) and e.kind == "interrupted"
+end
+
+-- Runs a loaded chunk; 0, or an exit code with the error on stderr.
 local function run_chunk(chunk, message, arguments)
   if not chunk then
     complain("%s", message)
     return 1
   end
-  local ok, text = xpcall(chunk, traceback, table.unpack(arguments))
+  local interrupted
+  local ok, text = xpcall(chunk, function(e)
+    interrupted = is_interrupt(e)
+    return traceback(e)
+  end, table.unpack(arguments))
   if not ok then
-    complain("%s", text)
-    return 1
+    complain("%s", interrupted and "interrupted" or text)
+    return interrupted and INTERRUPTED or 1
   end
   return 0
+end
+
+-- A path that is not there, and the nearest of what is there: a neighbour, or a command.
+local function not_found(path)
+  local core, nearest = require "luhip.core", require "luhip.nearest"
+  local folder, name = path:match "^(.*/)([^/]*)$"
+  local near = nearest(name or path, core.folder_names(folder or ".") or {})
+  if not folder then
+    local command = nearest(path, require("luhip.command_line").commands)
+    if command and not near then
+      return ("there is no file or command '%s'; did you mean 'luhip %s'?"):format(path, command)
+    end
+  end
+  return ("cannot open %s: there is no such file%s"):format(
+    path,
+    near and ("; did you mean %s?"):format((folder or "") .. near) or ""
+  )
 end
 
 -- `arg` as lua sets it: the script at 0, its arguments from 1 on, the command at -1.
@@ -86,6 +135,10 @@ end
 local function run_script(words, at)
   local path = words[at]
   local arguments = set_arg(path, words, at + 1)
+  if path ~= "-" and not require("luhip.core").path_state(path) then
+    complain("%s", not_found(path))
+    return 1
+  end
   local chunk, message = loadfile(path ~= "-" and path or nil)
   return run_chunk(chunk, message, arguments)
 end
@@ -94,7 +147,7 @@ local function run_code(words, at)
   local code = words[at + 1]
   if not code then
     complain "-e needs code"
-    return 2
+    return WRONG_USE
   end
   local arguments = set_arg("-e", words, at + 2)
   _G.luhip = require "luhip"
@@ -137,17 +190,66 @@ local function run_help()
   return 0
 end
 
-local COMMANDS = {
+-- The table of overheads, which is measured by a script beside lua/ in a source tree.
+local function run_bench(words)
+  local script = own_folder:gsub("lua/luhip/$", "") .. "bench/overhead.lua"
+  if not require("luhip.core").path_state(script) then
+    complain "the benches are in luhip's source tree, not in what is installed: run scripts/luhip bench there"
+    return 1
+  end
+  return run_script({ script, table.unpack(words, 2) }, 1)
+end
+
+local function run_completions(words)
+  local command_line = require "luhip.command_line"
+  local read, why = command_line.parse(words)
+  if not read then
+    complain("completions: %s", why)
+    return WRONG_USE
+  end
+  io.stdout:write(command_line.completions(read.shell), "\n")
+  return 0
+end
+
+local SIMPLE = {
   devices = run_devices,
-  ["--version"] = run_version,
-  ["-v"] = run_version,
-  ["--help"] = run_help,
-  ["-h"] = run_help,
+  bench = run_bench,
+  completions = run_completions,
+  doctor = function()
+    return require("luhip.doctor").run {}
+  end,
 }
+
+local OPTIONS = { ["--version"] = run_version, ["-v"] = run_version, ["--help"] = run_help, ["-h"] = run_help }
+
+-- A command without words of its own needs no argparse.
+local function run_simple(words)
+  if #words > 1 then
+    local read, why = require("luhip.command_line").parse(words)
+    if not read then
+      complain("%s: %s%s", words[1], why, why:find "%?$" and "" or "; see luhip " .. words[1] .. " --help")
+      return WRONG_USE
+    end
+  end
+  return SIMPLE[words[1]](words)
+end
+
+local function run_option(words)
+  local first = words[1]
+  if not OPTIONS[first] then
+    local near = require "luhip.nearest"(first, { "--help", "--version", "-e", "-i", "-h", "-v" })
+    complain("unknown option '%s'; %s", first, near and "did you mean " .. near .. "?" or "see luhip --help")
+    return WRONG_USE
+  elseif #words > 1 then
+    complain("'%s' takes no arguments", first)
+    return WRONG_USE
+  end
+  return OPTIONS[first]()
+end
 
 --- Runs the command.
 -- @tparam {string,...} words its arguments
--- @treturn integer the exit code: 0, 1 when a script failed, 2 when the arguments make no sense
+-- @treturn integer the exit code: 0, 1 when a script failed, 2 when the arguments make no sense, 130 after Ctrl-C
 function cli.run(words)
   local first = words[1]
   if not first then
@@ -160,22 +262,12 @@ function cli.run(words)
     return run_script(words, 2)
   elseif first == "compile" then
     return require("luhip.compile_command").run(table.move(words, 2, #words, 1, {}))
-  elseif first == "doctor" then
-    return require("luhip.doctor").run(table.move(words, 2, #words, 1, {}))
   elseif first == "tune" then
     return require("luhip.tune.command").run(table.move(words, 2, #words, 1, {}), own_path)
-  elseif COMMANDS[first] then
-    if #words > 1 then
-      complain("'%s' takes no arguments", first)
-      return 2
-    end
-    return COMMANDS[first]()
-  elseif LATER[first] then
-    complain("'%s' is not available in this version; see luhip --help", first)
-    return 2
+  elseif SIMPLE[first] then
+    return run_simple(words)
   elseif first:find "^%-." then
-    complain("unknown option '%s'; see luhip --help", first)
-    return 2
+    return run_option(words)
   end
   return run_script(words, 1)
 end
@@ -183,12 +275,18 @@ end
 --- Runs the command and ends the process with its exit code, closing the state so that finalisers run.
 -- @tparam {string,...} words
 function cli.main(words)
-  local ok, code = xpcall(cli.run, error_text, words)
+  local ok, code = xpcall(function()
+    require("luhip.core").hold_standard_files()
+    return cli.run(words)
+  end, error_text)
   if not ok then
     complain("%s", code)
     code = 1
   end
-  io.stdout:flush()
+  if package.loaded["luhip.core"] and require("luhip.core").output_failed() then
+    complain "standard output cannot be written"
+    code = code == 0 and 1 or code
+  end
   os.exit(code, true)
 end
 

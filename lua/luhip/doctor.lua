@@ -241,7 +241,10 @@ function doctor.run(words)
     return 2
   end
   local lines, sound = doctor.examine()
-  io.stdout:write(table.concat(lines, "\n"), "\n")
+  for _, line in ipairs(lines) do
+    local bad = line:find " missing: " or line:find "cannot be used" or line:find "^  wrong "
+    io.stdout:write(bad and require "luhip.colour"(1, "yellow", line) or line, "\n")
+  end
   return sound and 0 or 1
 end
 

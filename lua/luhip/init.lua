@@ -13,6 +13,7 @@ local core = require "luhip.core"
 local config = require "luhip.config"
 local errors = require "luhip.errors"
 local memory = require "luhip.memory"
+local nearest = require "luhip.nearest"
 local profile = require "luhip.profile"
 local summary = require "luhip.summary"
 local timing = require "luhip.timing"
@@ -30,13 +31,35 @@ function luhip.devices()
   return core.devices()
 end
 
+-- The nearest id, or back end, of a device that can be used.
+local function nearest_device(id)
+  local known = {}
+  for _, device in ipairs(core.devices()) do
+    if not device.reason then
+      known[#known + 1] = device.id
+      known[#known + 1] = device.backend
+    end
+  end
+  return nearest(id, known)
+end
+
 --- Opens a device: `luhip.open()`, `luhip.open "cpu"`, `luhip.open { device = "cpu", ... }`.
 -- @param[opt] which an id, or options; by default the best present device, or LUHIP_DEVICE
 -- @treturn device
 -- @raise kind "no_device", with the reason
 function luhip.open(which)
   config.load()
-  return core.open(which)
+  local ok, opened = pcall(core.open, which)
+  if ok then
+    return opened
+  elseif errors.kind(opened) == "no_device" then
+    local id = type(which) == "table" and which.device or which or config.config "device"
+    local near = type(id) == "string" and nearest_device(id)
+    if near and near ~= id then
+      errors.raise("no_device", "%s; did you mean '%s'?", opened.message, near)
+    end
+  end
+  error(opened, 0)
 end
 
 --- Sets settings, `luhip.config { timeout = 5000 }`, or gives one, `luhip.config "timeout"`; see luhip.config.

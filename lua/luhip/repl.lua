@@ -122,7 +122,8 @@ end
 local function complain(session, text)
   local place = require "luhip.prompt.caret"(text, session.lines, session.first)
   session.output:flush()
-  session.errors:write(text, "\n", place and place .. "\n" or "")
+  local red = session.errors == io.stderr and require "luhip.colour"(2, "red", text) or text
+  session.errors:write(red, "\n", place and place .. "\n" or "")
   session.errors:flush()
 end
 

@@ -88,14 +88,136 @@ describe("the command", function()
     assert.equal(2, luhip({ "devices", "extra" }).code)
   end)
 
-  it("refuses what it does not know and what is not there yet", function()
-    local r = luhip { "--wat" }
-    assert.equal(2, r.code)
-    assert.truthy(r.stderr:find("'--wat'", 1, true))
-    for _, word in ipairs { "bench" } do
-      r = luhip { word }
-      assert.equal(2, r.code)
-      assert.truthy(r.stderr:find("not available in this version", 1, true), r.stderr)
+  it("refuses what it does not know, and names the nearest", function()
+    local folder = support.temporary_directory()
+    support.write_file(folder .. "/saxpy.lua", "")
+    for words, part in pairs {
+      [{ "--hlp" }] = "did you mean --help?",
+      [{ "--wat" }] = "'--wat'; see luhip --help",
+      [{ "--version", "more" }] = "takes no arguments",
+      [{ "devices", "--hepl" }] = "did you mean '--help'?",
+      [{ "devices", "extra" }] = "too many arguments",
+      [{ "doctor", "extra" }] = "too many arguments",
+      [{ "completions" }] = "missing argument 'shell'",
+      [{ "completions", "sh" }] = "bash",
+    } do
+      local r = luhip(words)
+      assert.equal(2, r.code, part)
+      assert.truthy(r.stderr:find(part, 1, true), r.stderr)
+      assert.equal("", r.stdout)
+    end
+    for words, part in pairs {
+      [{ "devcies" }] = "did you mean 'luhip devices'?",
+      [{ folder .. "/saxpi.lua" }] = ("did you mean %s/saxpy.lua?"):format(folder),
+      [{ folder .. "/none/x.lua" }] = "there is no such file",
+      [{ "-e", "luhip.open 'cpi'" }] = "did you mean 'cpu'?",
+      [{ "-e", "luhip.open { device = 'pcu:0' }" }] = "did you mean 'cpu:0'?",
+    } do
+      local r = luhip(words, { env = { LUHIP_DEVICE = "cpu" } })
+      assert.equal(1, r.code, part)
+      assert.truthy(r.stderr:find(part, 1, true), r.stderr)
+    end
+  end)
+
+  it("has help for every command, and words that shells complete", function()
+    local help = luhip({ "--help" }).stdout
+    for _, command in ipairs(require("luhip.command_line").commands) do
+      assert.truthy(help:find("luhip " .. command, 1, true), command)
+      local r = luhip { command, "--help" }
+      assert.equal(0, r.code, r.stderr)
+      assert.matches("[Uu]sage: luhip " .. command, r.stdout)
+      assert.equal("", r.stderr)
+    end
+    for _, shell in ipairs { "bash", "zsh", "fish" } do
+      local r = luhip { "completions", shell }
+      assert.equal(0, r.code, r.stderr)
+      for _, word in ipairs { "devices", "doctor", "compile", "tune", "bench", "completions", "arch", "budget" } do
+        assert.truthy(r.stdout:find(word, 1, true), word)
+      end
+    end
+    local check = 'eval "$0"; COMP_WORDS=(luhip de); COMP_CWORD=1; _luhip; echo ${COMPREPLY[*]}'
+    local r = support.run { "bash", "-c", check, luhip({ "completions", "bash" }).stdout }
+    assert.equal("devices\n", r.stdout, r.stderr)
+  end)
+
+  it("completes the options that compile and tune have", function()
+    local parser = require("luhip.command_line").parser()
+    for _, command in ipairs { "compile", "tune" } do
+      local help = luhip({ command, "--help" }).stdout
+      local count = 0
+      for _, one in ipairs(parser._commands) do
+        for _, option in ipairs(one._name == command and one._options or {}) do
+          local name = option._aliases[#option._aliases]
+          if name ~= "--help" then
+            assert.truthy(help:find(name, 1, true), name)
+            count = count + 1
+          end
+        end
+      end
+      assert.is_true(count > 5)
+    end
+  end)
+
+  it("says where the benches are where it has none", function()
+    local lua = support.temporary_directory() .. "/lua"
+    support.run { "mkdir", lua }
+    support.run { "cp", "-r", support.root .. "/lua/luhip", lua }
+    local r = support.run({ support.interpreter, lua .. "/luhip/cli.lua", "bench" }, { env = support.environment() })
+    assert.equal(1, r.code)
+    assert.truthy(r.stderr:find("source tree", 1, true), r.stderr)
+  end)
+
+  it("does not mind a reader that goes, or no standard output, and says when it cannot write", function()
+    local command = ("%s %s/lua/luhip/cli.lua "):format(support.interpreter, support.root)
+    local function shell(text)
+      return support.run({ "bash", "-c", text }, { env = support.environment() })
+    end
+    local long = command .. "-e 'for i = 1, 100000 do print(i) end' "
+    local r = shell(long .. "| head -1")
+    assert.equal("1\n", r.stdout)
+    assert.equal("", r.stderr)
+    r = shell("trap '' PIPE; " .. long .. "| head -1") -- writes fail instead
+    assert.equal("1\n", r.stdout)
+    assert.equal("", r.stderr)
+    r = shell(command .. "devices >&-")
+    assert.equal(0, r.code)
+    assert.equal("", r.stderr)
+    r = shell(command .. '-e \'print(io.open("/dev/null", "w"))\' <&- >&- 2>&-')
+    assert.equal(0, r.code)
+    r = shell(command .. "--version >/dev/full")
+    assert.equal(1, r.code)
+    assert.truthy(r.stderr:find("cannot be written", 1, true), r.stderr)
+  end)
+
+  it("gives 130 after Ctrl-C, in Lua and in a wait", function()
+    local interrupt = 'io.popen("kill -INT $PPID"):close() '
+    local r = luhip { script(interrupt .. "while true do end") }
+    assert.equal(2, r.signal) -- support.run takes 130 for a signal, as shells do
+    assert.equal("luhip: interrupted\n", r.stderr)
+  end)
+
+  it("shows no file of luhip's own in tracebacks", function()
+    local r = luhip { script "local luhip = require 'luhip'\nlocal function f()\n  luhip.cdiv(1, 0)\nend\nf()\n" }
+    assert.equal(1, r.code)
+    assert.truthy(r.stderr:find("script.lua:3: cdiv: division by zero", 1, true), r.stderr)
+    assert.truthy(r.stderr:find("script.lua:5: in main chunk", 1, true), r.stderr)
+    assert.is_nil(r.stderr:find("luhip/", 1, true), r.stderr)
+  end)
+
+  it("has colour at a terminal alone, and not under NO_COLOR", function()
+    local terminal = require "spec.support.terminal"
+    assert.is_nil(luhip({ "--wat" }, { env = { TERM = "xterm" } }).stderr:find("\27", 1, true))
+    for variable, coloured in pairs { ["NO_COLOR="] = true, ["NO_COLOR=1"] = false, ["TERM=dumb"] = false } do
+      local words = { "env", "TERM=xterm", variable }
+      for name, value in pairs(support.environment()) do
+        words[#words + 1] = name .. "=" .. value
+      end
+      words =
+        table.move({ support.interpreter, support.root .. "/lua/luhip/cli.lua", "--wat" }, 1, 3, #words + 1, words)
+      local t = terminal.start(words)
+      t:expect "see luhip"
+      assert.equal(2, t:finish())
+      assert.equal(coloured, t.all:find("\27[31m", 1, true) ~= nil, variable)
     end
   end)
 

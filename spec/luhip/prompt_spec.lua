@@ -130,7 +130,8 @@ describe("the prompt at a terminal", function()
     t:type "dev:memory_cl\t()\r"
     t:expect "\n> "
     t:type "dev:memory\t"
-    t:expect "memory          memory_cleanup\n> dev:memory"
+    t:expect "memory          memory_cleanup"
+    t:expect "\n> dev:memory"
     t:type "\3"
     t:expect "\n> "
     leave(t)
@@ -204,8 +205,8 @@ describe("the prompt at a terminal", function()
       [":devices"] = "cpu:0",
       [":mem"] = "in use by 0 buffers",
       [":doc luhip.open"] = "Opens a device",
-      [":doc dev:time"] = "Times a function on the device",
-      [":doc opem"] = "did you mean 'luhip.open'?",
+      [":doc dev:time"] = "Milliseconds on the device",
+      [":doc opem"] = "did you mean 'open'?",
       [":tine 1"] = "no command ':tine'; did you mean ':time'?",
       [":time 'a value'"] = "a value\n",
       [":time error 'broken'"] = "broken",
@@ -279,7 +280,7 @@ describe("completion at the prompt", function()
       _G.spec_value = nil
     end)
     assert.equal("elementwise", words "spec_value.luhip.elem")
-    assert.equal("memory memory_cleanup", words "spec_value.dev:mem")
+    assert.equal("memory_cleanup", words "spec_value.dev:memory_cl")
     assert.matches("warp_size", words "spec_value.dev.")
     assert.equal("id", words "spec_value.dev.id")
   end)

@@ -220,6 +220,7 @@ static inline int lb_logged(lua_State *L, int results) {
 }
 
 /* doctor.c */
+int lb_folder_names(lua_State *L);
 int lb_path_state(lua_State *L);
 int lb_cache_folder(lua_State *L);
 int lb_find_library(lua_State *L);

@@ -5,6 +5,8 @@
  * one file): the table that was made first is given back, and so are its classes. Any number of states may load it.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -90,6 +92,23 @@ static int core_make_folder(lua_State *L) {
   const char *path = lb_check_text(L, 1, "path");
   errno = file_make_folders(path, 0777);
   return luaL_fileresult(L, errno == 0, path);
+}
+
+/* core.hold_standard_files(): opens what of 0, 1 and 2 is closed, so that no file gets a number that prints go to */
+static int core_hold_standard_files(lua_State *L) {
+  (void)L;
+  for (int fd = 0; fd <= 2; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) break;
+  return 0;
+}
+
+/* core.output_failed() -> whether something printed could not be written, other than for want of a reader (`| head`) */
+static int core_output_failed(lua_State *L) {
+  struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+  bool unread = poll(&output, 1, 0) > 0 && (output.revents & POLLERR);
+  bool failed = fflush(stdout) != 0 || ferror(stdout);
+  lua_pushboolean(L, failed && !unread);
+  return 1;
 }
 
 /* core.write_file(path, bytes) -> true, or nil, message: whole, or an error; see file_write */
@@ -186,6 +205,9 @@ static void push_core(lua_State *L) {
       {"warning", core_warning},
       {"working_folder", core_working_folder},
       {"make_folder", core_make_folder},
+      {"hold_standard_files", core_hold_standard_files},
+      {"output_failed", core_output_failed},
+      {"folder_names", lb_folder_names},
       {"write_file", core_write_file},
       {"inflate", lb_inflate},
       {"deflate", lb_deflate},

@@ -72,6 +72,21 @@ int lb_path_state(lua_State *L) {
   return 1;
 }
 
+/* core.folder_names(path) -> the names in a folder, in no order; nil where it cannot be read */
+int lb_folder_names(lua_State *L) {
+  DIR *folder = opendir(lb_check_text(L, 1, "path"));
+  if (!folder) return 0;
+  lua_newtable(L); /* a failing allocation leaks the folder and nothing else */
+  lua_Integer count = 0;
+  for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    if (entry->d_name[0] == '.') continue;
+    lua_pushstring(L, entry->d_name);
+    lua_rawseti(L, -2, ++count);
+  }
+  closedir(folder);
+  return 1;
+}
+
 /* core.cache_folder() -> path, or nil where nothing is kept */
 int lb_cache_folder(lua_State *L) {
   struct text path = {0};

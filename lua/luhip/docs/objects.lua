@@ -439,6 +439,7 @@ class {
 --- Classes that only luhip's own Lua modules see.
 objects.internal = {
   capture = true,
+  editor = true,
   explorer = true,
   expression = true,
   journal = true,

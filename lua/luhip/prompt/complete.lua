@@ -1,8 +1,8 @@
 --- What the Tab key completes at the prompt: globals, fields, methods, commands, and device ids in strings.
 --
 -- Only what is there is looked at: nothing is called, and a table's own __index only where it is a table. The fields of
--- luhip's objects are in the second upvalue of their __index (src/lua/class.c).
--- Dependencies: luhip.core.
+-- luhip's objects are those that are documented.
+-- Dependencies: luhip.core, luhip.docs.objects.
 -- @module luhip.prompt.complete
 
 local core = require "luhip.core"
@@ -66,7 +66,12 @@ local function class_of(value)
 end
 
 local function fields_of(class)
-  local _, fields = debug.getupvalue(core.metatables[class].__index, 2)
+  local fields = {}
+  for _, described in ipairs(require("luhip.docs.objects").classes) do
+    for _, field in ipairs(described.name == class and described.fields or {}) do
+      fields[field[1]:match "^[%w_]+"] = true
+    end
+  end
   return fields
 end
 
