@@ -79,4 +79,15 @@ support.each_device(function(id)
     assert.is_true(#data.rows >= 40)
     assert.is_true(data.verified)
   end)
+
+  it("example tune_gemm finds a verified winner and writes a page", function()
+    local directory = support.temporary_directory()
+    local r = run(id, { name = "tune_gemm", size = 20 }, directory, "out.html")
+    assert.equal(0, r.code, r.stdout .. r.stderr)
+    assert.truthy(
+      r.stdout:find "\ntune_gemm: ok, 20 x 20 on [^\n]* GFLOP/s verified; [^\n]* configurations a second\n$"
+    )
+    assert.truthy(support.read_file(directory .. "/out.html"):find('"name":"gemm"', 1, true))
+    assert.is_nil(r.stdout:find("wrong answer", 1, true))
+  end)
 end)
