@@ -107,23 +107,6 @@ local function run_chunk(chunk, message, arguments)
   return 0
 end
 
--- A path that is not there, and the nearest of what is there: a neighbour, or a command.
-local function not_found(path)
-  local core, nearest = require "luhip.core", require "luhip.nearest"
-  local folder, name = path:match "^(.*/)([^/]*)$"
-  local near = nearest(name or path, core.folder_names(folder or ".") or {})
-  if not folder then
-    local command = nearest(path, require("luhip.command_line").commands)
-    if command and not near then
-      return ("there is no file or command '%s'; did you mean 'luhip %s'?"):format(path, command)
-    end
-  end
-  return ("cannot open %s: there is no such file%s"):format(
-    path,
-    near and ("; did you mean %s?"):format((folder or "") .. near) or ""
-  )
-end
-
 -- `arg` as lua sets it: the script at 0, its arguments from 1 on, the command at -1.
 local function set_arg(script, words, first)
   local arguments = table.move(words, first, #words, 1, {})
@@ -135,8 +118,9 @@ end
 local function run_script(words, at)
   local path = words[at]
   local arguments = set_arg(path, words, at + 1)
-  if path ~= "-" and not require("luhip.core").path_state(path) then
-    complain("%s", not_found(path))
+  local missing = path ~= "-" and require "luhip.missing_path"(path, require("luhip.command_line").commands)
+  if missing then
+    complain("%s", missing)
     return 1
   end
   local chunk, message = loadfile(path ~= "-" and path or nil)

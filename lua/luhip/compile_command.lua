@@ -175,7 +175,7 @@ local function read_file(path)
   if file then
     file:close()
   end
-  return text, message or (path .. ": cannot be read")
+  return text, not file and require "luhip.missing_path"(path) or message or (path .. ": cannot be read")
 end
 
 local function write_file(path, bytes)

@@ -47,6 +47,16 @@ describe("installed luhip", function()
     assert.matches("^%d+%.%d+%.%d+\n$", result.stdout)
   end)
 
+  it("completes the command's words in bash, and has files for zsh and fish", function()
+    local script = [[PATH="$0/bin:$PATH"; . "$0/share/bash-completion/completions/luhip" && complete -p luhip]]
+    local result = support.run { "bash", "-c", script, prefix }
+    assert.matches("-F _luhip", result.stdout, 1, true)
+    assert.equal("", result.stderr)
+    for _, path in ipairs { "zsh/site-functions/_luhip", "fish/vendor_completions.d/luhip.fish" } do
+      assert.matches("luhip completions", support.read_file(prefix .. "/share/" .. path), 1, true)
+    end
+  end)
+
   it("is removed by the target uninstall", function()
     local other = support.temporary_directory() .. "/prefix"
     local result = support.run { "cmake", "--install", support.build, "--prefix", other }

@@ -98,6 +98,7 @@ describe("the command", function()
       [{ "devices", "--hepl" }] = "did you mean '--help'?",
       [{ "devices", "extra" }] = "too many arguments",
       [{ "doctor", "extra" }] = "too many arguments",
+      [{ "tune", "--bugdet", "5", "x.lua" }] = "did you mean --budget?",
       [{ "completions" }] = "missing argument 'shell'",
       [{ "completions", "sh" }] = "bash",
     } do
@@ -109,6 +110,7 @@ describe("the command", function()
     for words, part in pairs {
       [{ "devcies" }] = "did you mean 'luhip devices'?",
       [{ folder .. "/saxpi.lua" }] = ("did you mean %s/saxpy.lua?"):format(folder),
+      [{ "compile", "--arch", "gfx90a", folder .. "/saxpy.lau" }] = ("did you mean %s/saxpy.lua?"):format(folder),
       [{ folder .. "/none/x.lua" }] = "there is no such file",
       [{ "-e", "luhip.open 'cpi'" }] = "did you mean 'cpu'?",
       [{ "-e", "luhip.open { device = 'pcu:0' }" }] = "did you mean 'cpu:0'?",

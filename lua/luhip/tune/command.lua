@@ -1,11 +1,14 @@
 --- `luhip tune`: runs a tuning script under watch; inspects, merges, converts and prunes stores.
--- Dependencies: luhip.core, luhip.errors, luhip.tune.{export,import,report,store,supervisor}.
+-- Dependencies: luhip.core, luhip.errors, luhip.missing_path, luhip.nearest,
+-- luhip.tune.{export,import,report,store,supervisor}.
 -- @module luhip.tune.command
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
 local export = require "luhip.tune.export"
 local import = require "luhip.tune.import"
+local missing_path = require "luhip.missing_path"
+local nearest = require "luhip.nearest"
 local report = require "luhip.tune.report"
 local store = require "luhip.tune.store"
 local supervisor = require "luhip.tune.supervisor"
@@ -35,6 +38,19 @@ end
 
 -- ---- options ------------------------------------------------------------------------------------------------------
 
+local function unknown_option(word, name, known)
+  local names = {}
+  for one in pairs(known) do
+    names[#names + 1] = one
+  end
+  table.sort(names)
+  local near = nearest(name, names)
+  return ("unknown option '%s'; %s"):format(
+    word,
+    near and ("did you mean --%s?"):format(near) or "see luhip tune --help"
+  )
+end
+
 -- Reads leading or all options out of words: { name = true (takes a value) or false }. Gives options, the other words,
 -- or nil and what is wrong. `leading`: what follows the first other word is not looked at.
 local function read_options(words, known, leading)
@@ -46,7 +62,7 @@ local function read_options(words, known, leading)
     if not name or (leading and #rest > 0 and known[name] == nil) then
       rest[#rest + 1] = word
     elseif known[name] == nil then
-      return nil, ("unknown option '%s'; see luhip tune --help"):format(word)
+      return nil, unknown_option(word, name, known)
     elseif known[name] and not value then
       i = i + 1
       value = words[i]
@@ -116,7 +132,7 @@ local function run_script(words, cli)
   local script = rest[1]
   local file, why = io.open(script, "r")
   if not file then
-    return complain("cannot open %s", why)
+    return complain("%s", missing_path(script) or "cannot open " .. why)
   end
   file:close()
   local budget, wrong = read_budget(options.budget)
