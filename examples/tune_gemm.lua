@@ -12,7 +12,7 @@ local gpu = not dev.id:find "^cpu"
 local N = luhip.config "size" or (gpu and 4096 or 96)
 
 -- A block makes BM rows by BN columns of c, BK products at a time; each thread TM by TN of them, as far apart as there
--- are threads, so that neighbours read and write neighbours. With STAGES 2 the next tile is fetched during the products.
+-- are threads, so that neighbours read and write neighbours. With STAGES 2 the next tile is fetched during products.
 local source = [[
 constexpr int DOWN = BM / TM, ACROSS = BN / TN, THREADS = DOWN * ACROSS;
 

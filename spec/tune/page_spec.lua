@@ -74,6 +74,7 @@ describe("the page of a result", function()
       end
     end
     assert.equal("ms", data.objective)
+    assert.equal(r.best, r.rows[data.best])
     assert.equal(6, data.total)
   end)
 

@@ -62,6 +62,10 @@ local function row_of(result, row, axes)
     value = row.status == "ok" and finite(row[result.objective]) or nil,
     ms = finite(row.ms),
     compile_ms = finite(row.compile_ms),
+    low = finite(row.low),
+    high = finite(row.high),
+    final = finite(row.final),
+    place = row.place,
     samples = row.samples and #row.samples or nil,
     reused = row.reused or nil,
     metrics = next(metrics) and metrics or nil,
@@ -81,8 +85,10 @@ end
 
 local function data_of(result)
   local axes, rows, params = axes_of(result), {}, {}
+  local best
   for i, row in ipairs(result.rows) do
     rows[i] = row_of(result, row, axes)
+    best = row == result.best and i or best
   end
   local shares, pairings = shares_of(rows, axes)
   for p, axis in ipairs(axes) do
@@ -105,6 +111,8 @@ local function data_of(result)
     statuses = report.statuses,
     params = params,
     pairs = pairings,
+    near = result.near and #result.near or nil,
+    best = best,
     rows = rows,
   }
 end

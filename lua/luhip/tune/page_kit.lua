@@ -49,6 +49,9 @@ function tellRow(row) {
   metrics.forEach(m => {
     if (m !== data.objective && row.metrics[m] !== undefined) lines.push(m + ": " + number(row.metrics[m]));
   });
+  if (row.low !== undefined) lines.push("between " + number(row.low) + " and " + number(row.high) + " ms");
+  if (row.final !== undefined) lines.push("measured again, in turn with its rivals: " + number(row.final) + " ms");
+  if (row.place) lines.push("on " + row.place);
   if (row.compile_ms !== undefined) lines.push("compiled in " + number(row.compile_ms) + " ms");
   if (row.error) lines.push(row.error.slice(0, 300));
   return lines.join("\n");

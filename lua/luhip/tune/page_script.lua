@@ -349,7 +349,7 @@ function drawTable(kept) {
       ),
     ),
   );
-  const best = bestOf(rows);
+  const best = winner;
   byId("rows").replaceChildren(
     el("thead", {}, head),
     el(
@@ -376,10 +376,12 @@ function drawTable(kept) {
   byId("more").textContent = "More of " + sorted.length;
 }
 
-const bestOf = all =>
+const lowest = all =>
   all.filter(r => r.value !== undefined).reduce((a, b) => (a && !better(b.value, a.value) ? a : b), undefined);
+// Rivals within the noise were measured again: the winner need not be the one with the lowest first value.
+const winner = rows[data.best - 1] || lowest(rows);
 function drawHead() {
-  const best = bestOf(rows),
+  const best = winner,
     ok = rows.filter(r => r.status === "ok").length,
     tile = (text, label, kind) =>
       byId("tiles").append(el("div", { class: "tile" + (kind || "") }, el("b", {}, text), el("span", {}, label)));
@@ -395,7 +397,11 @@ function drawHead() {
   byId("subtitle").textContent = about.filter(Boolean).join(" · ");
   tile(
     best ? number(best.value) + unit : "none",
-    best ? (unit ? "" : data.objective + " of ") + config(best) : "no configuration worked",
+    best
+      ? (unit ? "" : data.objective + " of ") +
+          config(best) +
+          (data.near > 1 ? " (the best of " + data.near + " within the noise)" : "")
+      : "no configuration worked",
     " best",
   );
   tile(
