@@ -228,6 +228,60 @@ describe("a store in PostgreSQL", function()
     assert.equal(10, #rows_in(where))
   end)
 
+  it("keeps what became of a configuration only from the worker whose claim it is", function()
+    local database = require "luhip.tune.database"
+    local where = fresh()
+    local function join(lease)
+      local db = database.open(where)
+      db:join("run", "k", lease)
+      return db
+    end
+    local function row(n)
+      return { kind = "row", key = "key", name = "k", params = { A = 1 }, status = "ok", ms = n }
+    end
+    local one, other, hasty = join(600), join(600), join(0)
+    one:fill(1, function()
+      return { A = 1 }
+    end)
+    other:fill(1, error) -- it is filled
+    assert.same({ A = 1 }, one:claim())
+    assert.is_nil(other:claim()) -- one lives
+    assert.same({ { A = 1 }, 1 }, { hasty:claim() }) -- no beat for a lease
+    assert.is_false(one:append(row(1)))
+    assert.equal(1, hasty:outstanding())
+    assert.is_true(hasty:append(row(2)))
+    assert.is_false(hasty:append(row(3)))
+    assert.equal(0, hasty:outstanding())
+    assert.equal(2, one:find("key", { A = 1 }).ms)
+    assert.equal(2, one:results()[1].ms)
+    one:close()
+    other:close()
+    hasty:close()
+  end)
+
+  it("takes over at once from a worker whose connection is gone", function()
+    local database = require "luhip.tune.database"
+    local where = fresh()
+    local one, other = database.open(where), database.open(where)
+    one:join("run", "k", 600)
+    other:join("run", "k", 600)
+    assert.is_true(one:offer({ A = 1 }, 2))
+    assert.is_true(other:offer({ A = 2 }, 2))
+    assert.is_false(other:offer({ A = 3 }, 2))
+    assert.is_true(other:offer({ A = 1 }, 2)) -- it is there
+    assert.same({ A = 2 }, one:claim { A = 2 })
+    assert.is_nil(other:claim { A = 2 })
+    one:append { kind = "end", key = "key", params = { A = 2 } } -- given back: that is no attempt
+    assert.same({ { A = 2 }, 0 }, { one:claim { A = 2 } })
+    one:close()
+    local taken
+    repeat -- the server notices a little later
+      taken = other:claim { A = 2 }
+    until taken
+    assert.same({ A = 2 }, taken)
+    other:close()
+  end)
+
   it("is a store as a file is: inspected, merged, resumed from", function()
     local where, folder = fresh(), script()
     work(where, folder, 1, "--budget", "6c")
