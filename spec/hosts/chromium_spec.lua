@@ -70,6 +70,35 @@ describe("the page of a tuning result", function()
     assert.is_nil(dom:find "<td[^>]*><b>")
   end)
 
+  it("filters rows, sorts them, maps others, and explains what is under the mouse", function()
+    local used = folder .. "/used.html"
+    local script = [[<script>
+      const change = (select, value) => { select.value = value; select.dispatchEvent(new Event("change")); };
+      const selects = [...document.querySelectorAll("#filters select")];
+      change(selects[0], "1");
+      change(selects[selects.length - 1], "ok");
+      change(document.querySelectorAll("#heat-controls select")[2], "failed");
+      document.querySelectorAll("#rows th")[0].click();
+      document.querySelectorAll("#rows th")[0].click();
+      const point = document.querySelector("#history .point").getBoundingClientRect();
+      const plot = document.querySelector("#history svg");
+      plot.dispatchEvent(new MouseEvent("mousemove", { clientX: point.x + 2, clientY: point.y + 2 }));
+    </script></body>]]
+    support.write_file(used, (support.read_file(page):gsub("</body>", script)))
+    local dom = chromium(used, "--dump-dom")
+    assert.truthy(dom:find('data-rows="6"', 1, true))
+    assert.equal(6, select(2, dom:match('<div id="history" class="plot">(.-)</div>'):gsub('class="point"', "")))
+    local body = dom:match "<tbody>(.-)</tbody>"
+    local numbers = {}
+    for row in body:gmatch "<tr.->(.-)</tr>" do
+      numbers[#numbers + 1] = tonumber(row:match "<td[^>]*>(%d+)</td>")
+    end
+    assert.same({ 6, 5, 4, 3, 2, 1 }, numbers)
+    assert.truthy(dom:match('id="heat%-note">(.-)</p>'):find("more of them failed", 1, true))
+    local tip = dom:match '<div id="tip"[^>]*>(.-)</div>'
+    assert.truthy(tip:find "^#%d" and tip:find("A = 1", 1, true), tip)
+  end)
+
   it("has a look in the light and another in the dark", function()
     local shots = {}
     for _, scheme in ipairs { "1", "0" } do -- light, dark

@@ -18,6 +18,20 @@ return function(search, first, caution)
   for _, i in ipairs(known) do
     explorer:tell(i, search.costs[i])
   end
+  -- Draws depend on no cost: all at once, so that they can be compiled and measured side by side.
+  local drawn = {}
+  while #drawn < first - #known do
+    local i = explorer:next(caution())
+    if not i then
+      break
+    end
+    drawn[#drawn + 1] = i
+  end
+  if #drawn > 0 then
+    for k, cost in ipairs((search:evaluate_all(drawn))) do
+      explorer:tell(drawn[k], cost)
+    end
+  end
   for i in
     function()
       return explorer:next(caution())

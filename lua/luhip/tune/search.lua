@@ -117,24 +117,47 @@ function Search:any()
 end
 
 local TRIES = 16
+local MANY = 32 -- asked for at once
 
 --- Any configuration that was not measured.
+-- @tparam[opt] table pending positions that count as measured, as keys
+-- @tparam[opt=0] integer count how many these are
 -- @treturn ?integer nil when all were
-function Search:fresh()
-  if self.measured >= self.count then
+function Search:fresh(pending, count)
+  if self.measured + (count or 0) >= self.count then
     return nil
+  end
+  local function is_free(i)
+    return self.costs[i] == nil and not (pending and pending[i])
   end
   local i
   for _ = 1, TRIES do
     i = self:any()
-    if self.costs[i] == nil then
+    if is_free(i) then
       return i
     end
   end
   repeat
     i = i % self.count + 1
-  until self.costs[i] == nil
+  until is_free(i)
   return i
+end
+
+--- Measures everything that was not measured, in random order, several at once, to the end of the budget.
+function Search:exhaust()
+  repeat
+    local list, pending = {}, {}
+    for k = 1, MANY do
+      local i = self:fresh(pending, k - 1)
+      if not i then
+        break
+      end
+      list[k], pending[i] = i, true
+    end
+    if #list > 0 then
+      self:evaluate_all(list)
+    end
+  until #list == 0
 end
 
 --- A valid configuration near digits that may be none: more and more digits are drawn anew.

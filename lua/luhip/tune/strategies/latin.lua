@@ -4,7 +4,5 @@
 
 return function(search, options)
   search:evaluate_all(search:spread(options.points or math.min(search.limit, 100)))
-  for i in search.fresh, search do
-    search:evaluate(i)
-  end
+  search:exhaust()
 end

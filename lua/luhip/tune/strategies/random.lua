@@ -2,7 +2,5 @@
 -- @module luhip.tune.strategies.random
 
 return function(search)
-  for i in search.fresh, search do
-    search:evaluate(i)
-  end
+  search:exhaust()
 end
