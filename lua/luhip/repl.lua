@@ -120,6 +120,7 @@ local function print_values(session, values)
 end
 
 local function complain(session, text)
+  text = text:gsub("\n+$", "")
   local place = require "luhip.prompt.caret"(text, session.lines, session.first)
   session.output:flush()
   local red = session.errors == io.stderr and require "luhip.colour"(2, "red", text) or text

@@ -49,6 +49,7 @@ enum { CC_REFRESH = 4, CC_REDISPLAY = 8, CC_REFRESH_BEEP = 9 };
   X(void *, el_init, (const char *, FILE *, FILE *, FILE *))                                                           \
   X(void, el_end, (void *))                                                                                            \
   X(int, el_set, (void *, int, ...))                                                                                   \
+  X(int, el_wset, (void *, int, ...))                                                                                  \
   X(int, el_get, (void *, int, ...))                                                                                   \
   X(const char *, el_gets, (void *, int *))                                                                            \
   X(const struct line_info *, el_line, (void *))                                                                       \
@@ -202,7 +203,7 @@ static void bind_keys(void *line) {
                                         {"\\e[3~", "ed-delete-next-char"}, {"\\e[1~", "ed-move-to-beg"},
                                         {"\\e[4~", "ed-move-to-end"},      {"\\e[1;5C", "em-next-word"},
                                         {"\\e[1;5D", "ed-prev-word"}};
-  el_set(line, EL_ADDFN, "luhip-complete", "completes a name", on_tab);
+  el_wset(line, EL_ADDFN, L"luhip-complete", L"completes a name", on_tab); /* el_set would leak copies */
   for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) el_set(line, EL_BIND, keys[i][0], keys[i][1], NULL);
 }
 
