@@ -70,7 +70,7 @@ local function order(r)
 end
 
 describe("a run with compilers ahead", function()
-  for _, strategy in ipairs { "exhaustive", "genetic", "differential", "latin", "annealing" } do
+  for _, strategy in ipairs { "exhaustive", "genetic", "differential", "latin", "random", "annealing" } do
     it(("gives %s the same rows in the same order, on one device or three"):format(strategy), function()
       for _, budget in ipairs { 26, 11, 1 } do
         local given = { strategy = strategy, seed = 3, budget = budget }
@@ -133,6 +133,23 @@ describe("a run on several devices", function()
     assert.equal(0, devices[2].buffers)
     assert.equal(0, devices[3].buffers)
     assert.same({}, r.warnings)
+  end)
+
+  it("is used by a search with a model too", function()
+    for _, strategy in ipairs { "auto", "bayesian" } do
+      local r = run(0, 3, { strategy = strategy, budget = 24, seed = 1 })
+      assert.equal(24, #r.rows)
+      local places, seen = {}, {}
+      for i, row in ipairs(r.rows) do
+        local text = row.params.A .. " " .. row.params.B
+        assert.is_nil(seen[text])
+        seen[text] = true
+        if i > 9 then -- behind the first draws
+          places[row.place] = true
+        end
+      end
+      assert.same({ ["fake:0"] = true, ["fake:1"] = true, ["fake:2"] = true }, places)
+    end
   end)
 
   it("says that devices of different kinds are compared", function()

@@ -233,7 +233,8 @@ end
 --   ({ configs =, seconds = }, either may be nil; at least one configuration is measured); `clock` (gives seconds);
 --   `evaluate` (position to row, and a reason when the run has to end with it); `batch` (the same of several that are
 --   asked for at once, see luhip.tune.fleet: a list of positions, a function of how many are begun that says why no
---   more may be, and one that takes a position and its row in the order of the list; nil: one after the other);
+--   more may be, and one that takes a position and its row in the order of the list; nil: one after the other) and
+--   `width` (how many of these it measures at the same time);
 --   `cost` (row to a number, lower is
 --   better, and a list of such where there are several `objectives`, of which that is the number); `first` (positions
 --   that are measured before the strategy begins); `known` (rows by position that count as measured from the start,
@@ -260,6 +261,7 @@ function evaluator.run(given)
     started = given.clock(),
   }, Evaluator)
   self.search.objectives = given.objectives or 1
+  self.search.width = given.width or 1
   take_known(self, given.known or {})
   return run(self, given.strategy), self.search
 end

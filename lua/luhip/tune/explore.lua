@@ -1,4 +1,5 @@
 --- Search guided by a model of what was measured; the model and its candidates are C (src/tune/explorer.h).
+-- Where several devices share a run, as many are asked for at once: the best by what is known so far.
 -- Dependencies: luhip.core.
 -- @module luhip.tune.explore
 
@@ -30,6 +31,18 @@ return function(search, first, caution)
   if #drawn > 0 then
     for k, cost in ipairs((search:evaluate_all(drawn))) do
       explorer:tell(drawn[k], cost)
+    end
+  end
+  while search.width > 1 do
+    local list = {}
+    for k = 1, search.width do
+      list[k] = explorer:next(caution())
+    end
+    if #list == 0 then
+      return
+    end
+    for k, cost in ipairs((search:evaluate_all(list))) do
+      explorer:tell(list[k], cost)
     end
   end
   for i in

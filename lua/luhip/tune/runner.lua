@@ -428,6 +428,7 @@ local function sweep(self)
         return row, stop
       end,
       batch = batch_of(self),
+      width = self.lanes and #self.lanes or 1,
     }
   )
 end

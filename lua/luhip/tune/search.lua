@@ -38,7 +38,9 @@ local yield = coroutine.yield
 -- @treturn Search `space`, `count`, `sizes` (values per parameter), `open` (the parameters with
 --   more than one), `seed`, `random`, `limit` (how many configurations
 --   may be measured, at most `count`), `timed` (whether time ends the run, too), `costs` and `vectors` (by position, of
---   what was measured), `order` (which one it was, by position), `measured` (how many), `objectives` (how many), `best`
+--   what was measured), `order` (which one it was, by position), `measured` (how many), `objectives` (how many),
+--   `width` (how many can
+--   be measured at the same time), `best`
 --   and `best_cost` (nil before anything worked)
 function search.new(space, seed, budget)
   local sizes, open = {}, {}
@@ -60,6 +62,7 @@ function search.new(space, seed, budget)
     order = {},
     measured = 0,
     objectives = 1,
+    width = 1,
   }, Search)
 end
 
