@@ -4,9 +4,9 @@
 --    luhip.config "timeout" -- 5000
 --
 -- The table of settings and their values are the core's (src/base/settings.h), which reads the environment. Here are
--- the two files: $XDG_CONFIG_HOME/luhip/config.lua, and the nearest luhip.conf.lua from the working directory upwards. Each
--- holds one table constructor and is read when luhip is first used. It is text for us, not a program: nothing is there
--- to be called, and the steps and the memory that evaluating it may take are limited.
+-- the two files: $XDG_CONFIG_HOME/luhip/config.lua, and the nearest luhip.conf.lua from the working directory upwards.
+-- Each holds one table constructor and is read when luhip is first used. It is text for us, not a program: nothing is
+-- there to be called, and the steps and the memory that evaluating it may take are limited.
 -- Dependencies: luhip.core.
 -- @module luhip.config
 

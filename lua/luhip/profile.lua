@@ -75,8 +75,8 @@ function methods:rows()
 end
 
 --- Every operation by itself, in the order in which they were enqueued.
--- @treturn {table,...} { kind, name, stream, start, ms }, and of launches grid, block and shared, of others bytes: `stream`
---   is the stream's id, `start` in ms on the host's monotonic clock, `ms` what it took
+-- @treturn {table,...} { kind, name, stream, start, ms }, and of launches grid, block and shared, of others bytes:
+--   `stream` is the stream's id, `start` in ms on the host's monotonic clock, `ms` what it took
 function methods:records()
   local records = {}
   for i = 1, self.count do

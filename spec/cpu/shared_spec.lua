@@ -175,7 +175,8 @@ support.each_device(function(id)
     local loading = [[
       local dev = require("luhip.core").open(...)
       for i = 1, 20 do
-        local k = dev:kernel("extern \"C\" __global__ void k(int *p) { __shared__ int s[8]; s[threadIdx.x] = 1; *p = s[0]; }")
+        local k = dev:kernel("extern \"C\" __global__ void k(int *p) {"
+          .. " __shared__ int s[8]; s[threadIdx.x] = 1; *p = s[0]; }")
         k:launch({ grid = 1, block = 1 }, dev:buffer("i32", 1, 0))
         dev:sync()
         k = nil

@@ -1,12 +1,12 @@
--- The cuda provider over a driver of the spec's own (spec/support/fake_cuda.c), where there is no NVIDIA GPU: which calls
--- an operation makes, devices that reach each other, drivers of several versions, and what their errors become.
+-- The cuda provider over a driver of the spec's own (spec/support/fake_cuda.c), where there is no NVIDIA GPU: which
+-- calls an operation makes, devices that reach each other, drivers of several versions, and what their errors become.
 
 local support = require "spec.support"
 
 describe("the cuda provider", function()
   support.scope()
 
-  -- Builds the driver and runs a script with it. `calls` in the script gives and resets the counts of the driver's calls.
+  -- Builds the driver and runs a script with it. `calls` in the script gives and resets the counts of its calls.
   local function run(script, options)
     options = options or {}
     local folder = support.temporary_directory()

@@ -9,13 +9,15 @@ support.each_device(function(id)
     collectgarbage()
     local dev = support.open(id)
     local before = dev:memory().buffers
-    local x = dev:buffer("i32", 8, 1)
-    local y = testing.share(x)
-    assert.is_false(rawequal(x, y))
-    y:fill(5)
-    assert.same({ 5, 5, 5, 5, 5, 5, 5, 5 }, x:totable())
-    assert.same({ 8 }, y.shape)
-    x = nil
+    local y
+    do
+      local x = dev:buffer("i32", 8, 1)
+      y = testing.share(x)
+      assert.is_false(rawequal(x, y))
+      y:fill(5)
+      assert.same({ 5, 5, 5, 5, 5, 5, 5, 5 }, x:totable())
+      assert.same({ 8 }, y.shape)
+    end
     collectgarbage()
     assert.equal(5, y:read()[8])
     assert.equal(before + 1, dev:memory().buffers)

@@ -30,8 +30,8 @@ support.each_device(function(id)
     return dev:capture(fn, { warmup = false })
   end
 
-  -- Memory of b that a uses, and that b frees and is given again: the driver has none but that. Of two buffers that fill a
-  -- page, a uses the second; both are freed, and what comes then lies on both.
+  -- Memory of b that a uses, and that b frees and is given again: the driver has none but that. Of two buffers that
+  -- fill a page, a uses the second; both are freed, and what comes then lies on both.
   local function freed(pool, count, mode)
     local function address_of(x)
       local resource <close> = dev:resource(x)
