@@ -3,18 +3,18 @@
 -- What goes wrong with a candidate is data: its row says how far it came (`status`) and why (`error`), and the sweep
 -- goes on. Only what no candidate can get right (an expectation that names no parameter, a kernel that is not in the
 -- source) and what the user's own functions of the configuration raise end the run with an error.
--- Dependencies: luhip.errors, luhip.tune.{arguments,callback,crew,evaluator,fleet,geometry,measure,objectives,
+-- Dependencies: luhip.errors, luhip.tune.{arguments,callback,candidate,crew,evaluator,fleet,measure,objectives,
 -- overrides,session,statistics}.
 -- @module luhip.tune.runner
 
 local arguments = require "luhip.tune.arguments"
 local callback = require "luhip.tune.callback"
+local candidate = require "luhip.tune.candidate"
 local core = require "luhip.core"
 local crew = require "luhip.tune.crew"
 local errors = require "luhip.errors"
 local evaluator = require "luhip.tune.evaluator"
 local fleet = require "luhip.tune.fleet"
-local geometry = require "luhip.tune.geometry"
 local measure = require "luhip.tune.measure"
 local objectives = require "luhip.tune.objectives"
 local overrides = require "luhip.tune.overrides"
@@ -72,102 +72,6 @@ local function as_error(e)
 end
 
 -- ---- the stages of one candidate -------------------------------------------------------------------------------
-
-local function of_config(value, config)
-  if type(value) == "function" then
-    return callback.call(value, config)
-  end
-  return value
-end
-
--- What Kernel Tuner defines besides the parameters.
-local function define_conventions(defines, shape)
-  defines.kernel_tuner = 1
-  for i, axis in ipairs { "x", "y", "z" } do
-    defines["grid_size_" .. axis] = shape.grid[i]
-    defines["block_size_" .. axis] = shape.block[i]
-  end
-end
-
-local function compile_options(plan, kernel, config, shape)
-  local options = {}
-  for key, value in pairs(plan.compile) do
-    options[key] = value
-  end
-  options.defines = {}
-  if plan.conventions then
-    define_conventions(options.defines, shape)
-  end
-  for name, value in pairs(plan.compile.defines or {}) do
-    options.defines[name] = value
-  end
-  for name, value in pairs(config) do
-    options.defines[name] = value
-  end
-  if kernel and kernel:find("<", 1, true) then
-    options.names = { kernel }
-  end
-  if plan.access then
-    options.access = { [kernel] = plan.access }
-  end
-  return options
-end
-
-local function shape_of(plan, config)
-  local shape = { grid = plan.grid(config), block = plan.block(config), shared = plan.shared(config) }
-  geometry.check(plan.device, shape)
-  return shape
-end
-
--- Kinds of errors that the first compilation ends with when what is asked of it is wrong, not what is compiled.
-local NO_CANDIDATE = { argument = true, not_found = true, type = true }
-
-local function compile(self, config, row, shape)
-  local plan = self.plan
-  local kernel = of_config(plan.kernel, config)
-  local source = of_config(plan.source, config)
-  local before = self.host.clock()
-  local early, took = fleet.take(self)
-  if early then
-    self.held[#self.held + 1] = early
-    row.registers, row.shared_bytes = early.registers, early.shared_bytes -- what it failed with is raised here
-    row.compile_ms = took()
-    return early
-  end
-  local ok, object =
-    pcall(plan.device.kernel, plan.device, source, kernel, compile_options(plan, kernel, config, shape))
-  local first = not self.compiled and source == plan.source and kernel == plan.kernel
-  self.compiled = true
-  if not ok then
-    self.hopeless = first and NO_CANDIDATE[errors.kind(object)]
-    error(object, 0)
-  end
-  row.compile_ms = (self.host.clock() - before) * 1000
-  row.registers, row.shared_bytes = object.registers, object.shared_bytes
-  self.held[#self.held + 1] = object
-  return object
-end
-
--- A kernel that is compiled in the background, for when its turn comes.
-local function compile_early(self, config)
-  local plan = self.plan
-  local kernel, source = of_config(plan.kernel, config), of_config(plan.source, config)
-  local shape = shape_of(plan, config)
-  local options = compile_options(plan, kernel, config, shape)
-  options.background = true
-  return plan.device:kernel(source, kernel, options)
-end
-
-local function check_kernel(device, kernel, shape)
-  local threads = shape.block[1] * shape.block[2] * shape.block[3]
-  if kernel.max_threads and kernel.max_threads > 0 and threads > kernel.max_threads then
-    errors.raise("limits", "block has %d threads; this kernel allows %d", threads, kernel.max_threads)
-  end
-  local shared = (kernel.shared_bytes or 0) + shape.shared
-  if device.shared_bytes and shared > device.shared_bytes then
-    errors.raise("limits", "%d bytes of shared memory; the device allows %d", shared, device.shared_bytes)
-  end
-end
 
 -- Whatever the last launches did wrong comes out here.
 local function settle(self)
@@ -238,11 +142,11 @@ end
 local function prepare(self, config, row)
   local plan, args = self.plan, self.arguments
   self.stage = "geometry"
-  local shape = shape_of(plan, config)
+  local shape = candidate.shape(plan, config)
   self.stage = "compile"
-  local kernel = compile(self, config, row, shape)
+  local kernel = candidate.compile(self, config, row, shape)
   self.stage = "geometry"
-  check_kernel(plan.device, kernel, shape)
+  candidate.check(plan.device, kernel, shape)
   self.stage = "resolve"
   check_arguments(self, kernel)
   args:resolve(kernel.params)
@@ -373,7 +277,7 @@ local function batch_of(self)
     return fleet.run(self.lanes, {
       list = list,
       may = may,
-      start = compile_early,
+      start = candidate.start,
       evaluate = function(lane, i)
         return Runner.evaluate(lane, lane.plan.space:nth(i))
       end,
