@@ -491,6 +491,14 @@ static inline bool is_plain(const struct kernel_param *param, const luhip_arg *a
   return arg->tag == LUHIP_ARG_BUFFER && is_plain_fit(param, arg->buffer);
 }
 
+bool kernel_pack_simple(const struct kernel_signature *signature, unsigned index, const luhip_arg *arg,
+                        unsigned char *to) {
+  const struct kernel_param *param = &signature->params[index];
+  bool number = arg->tag == LUHIP_ARG_INT || arg->tag == LUHIP_ARG_FLOAT || arg->tag == LUHIP_ARG_BOOL;
+  if (param->access == ACCESS_VALUE ? !number : arg->tag != LUHIP_ARG_BUFFER) return false;
+  return is_plain(param, arg, to) || pack_one(signature, index, arg, to, NULL) == LUHIP_OK;
+}
+
 luhip_status kernel_pack(const struct kernel_signature *signature, const luhip_arg *args, size_t nargs,
                          unsigned char *packed, struct kernel_use *uses, size_t *nuses, luhip_error **error) {
   if (nargs != signature->nparams) return refuse_count(signature, nargs, error);

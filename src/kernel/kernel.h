@@ -75,6 +75,10 @@ struct kernel_use {
    nothing on success. */
 luhip_status kernel_pack(const struct kernel_signature *signature, const luhip_arg *args, size_t nargs,
                          unsigned char *packed, struct kernel_use *uses, size_t *nuses, luhip_error **error);
+/* The same for one argument that is a number, a boolean or a buffer, without an error: false when it does not fit, and for
+   every other. Of a buffer nothing is stored. */
+bool kernel_pack_simple(const struct kernel_signature *signature, unsigned index, const luhip_arg *arg,
+                        unsigned char *to);
 /* A table argument: the packed layout of its integers, and the integers themselves, into layout.bytes at `words`. */
 void kernel_table_layout(const struct kernel_signature *signature, const struct kernel_use *use, luhip_layout *layout);
 void kernel_table_words(const struct kernel_signature *signature, const struct kernel_use *use, unsigned char *words);

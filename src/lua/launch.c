@@ -34,20 +34,19 @@ static inline bool has_metatable(lua_State *L, int idx, const void *metatable) {
 /* ---- arguments --------------------------------------------------------------------------------------------------------- */
 
 /* A number or boolean as a scalar argument; false for anything else. */
-static inline bool read_scalar(lua_State *L, int idx, luhip_arg *arg) {
-  int type = lua_type(L, idx);
-  if (type == LUA_TNUMBER && lua_isinteger(L, idx)) {
-    arg->tag = LUHIP_ARG_INT;
-    arg->i = lua_tointeger(L, idx);
-  } else if (type == LUA_TNUMBER) {
-    arg->tag = LUHIP_ARG_FLOAT;
-    arg->f = lua_tonumber(L, idx);
-  } else if (type == LUA_TBOOLEAN) {
-    arg->tag = LUHIP_ARG_BOOL;
-    arg->i = lua_toboolean(L, idx);
-  } else {
-    return false;
+static inline bool read_scalar(lua_State *L, int idx, int type, luhip_arg *arg) {
+  if (type == LUA_TNUMBER) {
+    int whole = lua_isinteger(L, idx);
+    arg->tag = whole ? LUHIP_ARG_INT : LUHIP_ARG_FLOAT;
+    if (whole)
+      arg->i = lua_tointeger(L, idx);
+    else
+      arg->f = lua_tonumber(L, idx);
+    return true;
   }
+  if (type != LUA_TBOOLEAN) return false;
+  arg->tag = LUHIP_ARG_BOOL;
+  arg->i = lua_toboolean(L, idx);
   return true;
 }
 
@@ -56,8 +55,8 @@ static void read_other(lua_State *L, int idx, luhip_arg *arg) {
   arg->text = lb_type_name(L, idx);
 }
 
-static void read_userdata(lua_State *L, int idx, luhip_arg *arg) {
-  if (!has_metatable(L, idx, state_upvalue(L)->buffers)) {
+static inline void read_userdata(lua_State *L, const struct lb_state *state, int idx, luhip_arg *arg) {
+  if (!has_metatable(L, idx, state->buffers)) {
     read_other(L, idx, arg);
     return;
   }
@@ -83,7 +82,8 @@ static void read_table(lua_State *L, int idx, struct arguments *arguments, luhip
     arguments->pooled += n;
   for (size_t i = 0; i < n; i++) {
     lua_rawgeti(L, idx, (lua_Integer)i + 1);
-    if (!read_scalar(L, -1, &list[i])) read_other(L, -1, &list[i]); /* the name of a type, which lasts */
+    if (!read_scalar(L, -1, lua_type(L, -1), &list[i]))
+      read_other(L, -1, &list[i]); /* the name of a type, which lasts */
     lua_pop(L, 1);
   }
   arg->tag = LUHIP_ARG_LIST;
@@ -91,17 +91,19 @@ static void read_table(lua_State *L, int idx, struct arguments *arguments, luhip
   arg->size = n;
 }
 
-static inline void read_arguments(lua_State *L, int first, int last, struct arguments *arguments) {
+static inline void read_arguments(lua_State *L, const struct lb_state *state, int first, int last,
+                                  struct arguments *arguments) {
   arguments->n = 0;
   arguments->pooled = 0;
   if (last - first + 1 > LUHIP_MAX_ARGS)
     lb_raise(L, LUHIP_E_ARGUMENT, "%d arguments; a launch takes at most %d", last - first + 1, LUHIP_MAX_ARGS);
   for (int idx = first; idx <= last; idx++) {
     luhip_arg *arg = &arguments->args[arguments->n++];
-    if (read_scalar(L, idx, arg)) continue;
-    switch (lua_type(L, idx)) {
+    int type = lua_type(L, idx);
+    if (read_scalar(L, idx, type, arg)) continue;
+    switch (type) {
     case LUA_TUSERDATA:
-      read_userdata(L, idx, arg);
+      read_userdata(L, state, idx, arg);
       break;
     case LUA_TTABLE:
       read_table(L, idx, arguments, arg);
@@ -237,7 +239,7 @@ static int launch_uncompiled(lua_State *L, const struct lb_kernel *kernel, int l
   struct lb_recipe recipe;
   luhip_error *error = NULL;
   read_geometry(L, 2, kernel, &geometry);
-  read_arguments(L, 3, last, &arguments);
+  read_arguments(L, state_upvalue(L), 3, last, &arguments);
   lb_push_recipe(L, 1, &recipe);
   struct lb_scope scope = lb_scope(L, state_upvalue(L), kernel->owner);
   geometry.config.dry = scope.dry;
@@ -262,7 +264,7 @@ static int kernel_launch(lua_State *L) {
   luhip_status status;
   if (!kernel->kernel) return launch_uncompiled(L, kernel, last);
   read_geometry(L, 2, kernel, &geometry);
-  read_arguments(L, 3, last, &arguments);
+  read_arguments(L, state, 3, last, &arguments);
   do {
     struct lb_scope scope = lb_scope(L, state, kernel->owner);
     geometry.config.dry = scope.dry;
@@ -283,7 +285,7 @@ static int launcher_call(lua_State *L) {
   luhip_error *error = NULL;
   luhip_status status;
   struct lb_tries tries = {0};
-  read_arguments(L, 2, lua_gettop(L), &arguments);
+  read_arguments(L, state, 2, lua_gettop(L), &arguments);
   do {
     struct lb_scope scope = lb_scope(L, state, launcher->owner);
     if (!launcher->launcher) lb_raise(L, LUHIP_E_FREED, "the launcher was freed");
@@ -335,7 +337,7 @@ static int graph_update(lua_State *L) {
   luhip_status status;
   struct lb_tries tries = {0};
   lua_Integer launch = lb_check_integer(L, 2, "launch", 1, LUA_MAXINTEGER);
-  read_arguments(L, 3, lua_gettop(L), &arguments);
+  read_arguments(L, state_upvalue(L), 3, lua_gettop(L), &arguments);
   do {
     status = luhip_graph_update(lb_check_graph(L, 1)->graph, (size_t)launch - 1, arguments.args, arguments.n, &error);
   } while (lb_retry(L, graph->owner, status, &error, &tries));

@@ -52,13 +52,17 @@ static struct failure *fail_with(struct command *command, luhip_error *error) {
 }
 
 enum command_state command_prepare(struct command *command, bool last, struct failure **failure) {
-  luhip_device *device = command->device;
   for (uint32_t i = 0; i < command->nuses; i++) {
     struct allocation *allocation = command->uses[i].allocation;
     if (allocation->address || region_empty(&command->uses[i].region)) continue;
     enum command_state state = materialise(command, allocation, last, failure);
     if (state != COMMAND_READY) return state;
   }
+  return command_order(command, failure);
+}
+
+enum command_state command_order(struct command *command, struct failure **failure) {
+  luhip_device *device = command->device;
   if (!inflight_reserve(device, command->nuses)) {
     *failure = fail_with(command, error_new(LUHIP_E_MEMORY, "the host has no memory to note an operation"));
     return COMMAND_FAILED;

@@ -47,6 +47,8 @@ static inline bool command_tainted(const struct command *command, struct failure
 }
 /* `last`: memory was released before, do not answer COMMAND_AGAIN. */
 enum command_state command_prepare(struct command *command, bool last, struct failure **failure);
+/* The latter part of it, for a command whose memory is there: never AGAIN or RETURNED. */
+enum command_state command_order(struct command *command, struct failure **failure);
 /* It was enqueued under this sequence number. `carried`: what its writes carry all the same, because the scope goes
    on (a provisional claim) or because the driver refused a later part; NULL releases them. */
 void command_done(struct command *command, uint64_t sequence, struct failure *carried);

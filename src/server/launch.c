@@ -10,6 +10,7 @@
 #include "server/capture.h"
 #include "server/command.h"
 #include "server/future.h"
+#include "server/prepared.h"
 #include "server/program.h"
 #include "server/transfer.h"
 
@@ -27,6 +28,7 @@ struct geometry {
   luhip_buffer *grid_buffer; /* NULL: grid holds */
   luhip_buffer *const *touches;
   size_t ntouches;
+  bool simple; /* no buffer but the arguments, and something to do */
 };
 
 /* One launch under way. */
@@ -110,6 +112,7 @@ static luhip_status check_geometry(const luhip_kernel *kernel, const luhip_launc
     out->block[i] = (uint32_t)config->block[i];
     out->grid[i] = config->grid_buffer ? 0 : (uint32_t)config->grid[i];
   }
+  out->simple = !out->ntouches && out->grid[0] && out->grid[1] && out->grid[2];
   return LUHIP_OK;
 }
 
@@ -283,6 +286,16 @@ static void fill_addresses(const struct launching *l, const struct command *comm
   }
 }
 
+static inline hip_error_t submit(luhip_kernel *kernel, const uint32_t grid[3], const struct geometry *geometry,
+                                 uint32_t slot, uint64_t sequence, void **params) {
+  const luhip_device *device = kernel->program->device;
+  const struct hip_api *api = device->api;
+  const uint32_t *block = geometry->block;
+  if (api->hipxLaunchTag) api->hipxLaunchTag(sequence);
+  return api->hipModuleLaunchKernel(kernel->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                                    geometry->shared, device->slots[slot].handle, params, NULL);
+}
+
 static hip_error_t enqueue(const struct launching *l, uint32_t slot, uint64_t sequence, const struct record *timed) {
   const struct hip_api *api = l->device->api;
   const struct kernel_signature *signature = l->kernel->signature;
@@ -291,15 +304,12 @@ static hip_error_t enqueue(const struct launching *l, uint32_t slot, uint64_t se
   unsigned char *packed = l->packed;
   const struct kernel_param *param = signature->params;
   for (size_t i = 0, n = signature->nparams; i < n; i++, param++) params[i] = packed + param->offset;
+  if (!timed) return submit(l->kernel, grid, l->geometry, slot, sequence, params);
+  hip_event_t start, stop;
+  trace_events(timed, &start, &stop);
   if (api->hipxLaunchTag) api->hipxLaunchTag(sequence);
-  if (timed) {
-    hip_event_t start, stop;
-    trace_events(timed, &start, &stop);
-    return api->hipxLaunchTimed(l->kernel->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                                l->geometry->shared, l->device->slots[slot].handle, params, NULL, start, stop);
-  }
-  return api->hipModuleLaunchKernel(l->kernel->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                                    l->geometry->shared, l->device->slots[slot].handle, params, NULL);
+  return api->hipxLaunchTimed(l->kernel->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                              l->geometry->shared, l->device->slots[slot].handle, params, NULL, start, stop);
 }
 
 /* Enqueues it while a trace is on. */
@@ -440,24 +450,82 @@ static luhip_status launch_locked(struct launching *l, uint32_t slot, luhip_erro
   return !grid_status && has_tables(l) ? launch_tables(l, slot, error) : launch_collected(l, slot, grid_error, error);
 }
 
-static luhip_status launch_run(luhip_kernel *kernel, const struct geometry *geometry, luhip_stream *stream, bool dry,
-                               const luhip_arg *args, size_t nargs, luhip_error **error) {
-  luhip_device *device = kernel->program->device;
+/* The long way. */
+static luhip_status launch_entered(luhip_kernel *kernel, const struct geometry *geometry, uint32_t slot, bool dry,
+                                   const luhip_arg *args, size_t nargs, luhip_error **error) {
   alignas(16) unsigned char packed[PACKED_BYTES];
   struct kernel_use arguments[LUHIP_MAX_ARGS];
-  struct launching l = {
-      .device = device, .kernel = kernel, .geometry = geometry, .packed = packed, .arguments = arguments};
-  luhip_status status = device_enter(device, error);
-  if (status) return status;
-  uint32_t slot;
-  status = slot_of(device, stream, &slot, error);
-  if (!status && !dry) status = device_sound(device, error);
+  struct launching l = {.device = kernel->program->device,
+                        .kernel = kernel,
+                        .geometry = geometry,
+                        .packed = packed,
+                        .arguments = arguments};
+  luhip_status status = dry ? LUHIP_OK : device_sound(l.device, error);
   if (!status && !dry)
-    status = slot_throttle(device, slot, error); /* may drop the lock: before buffers are looked at */
+    status = slot_throttle(l.device, slot, error); /* may drop the lock: before buffers are looked at */
   if (!status) status = kernel_pack(kernel->signature, args, nargs, packed, arguments, &l.narguments, error);
   if (!status) status = check_buffers(&l, error);
   if (!status && !dry) status = launch_locked(&l, slot, error);
   failure_set_free(&l.grid_failures);
+  return status;
+}
+
+/* ---- the short way: arguments that were prepared ---------------------------------------------------------------- */
+
+/* With nothing that concerns this launch but order: no failure is known of, nothing is recorded or traced, there is room. */
+static inline bool is_quiet(luhip_device *device, uint32_t index) {
+  const struct slot *slot = &device->slots[index];
+  return !device->failures.count && !device->poison && !device->recordings && !device->profiler.trace &&
+         slot->tail - slot->passed < BACKLOG && !log_on(LOG_LAUNCHES, LOG_FULL);
+}
+
+/* The driver refused it, or the host has no memory to note it. */
+static __attribute__((noinline)) void prepared_failed(luhip_kernel *kernel, struct command *command, hip_error_t rc,
+                                                      struct failure *failure) {
+  struct launching l = {.device = command->device, .kernel = kernel};
+  if (failure) {
+    fail_with(command, failure);
+    failure_release(failure);
+    return;
+  }
+  device_poison(command->device, rc);
+  fail(&l, command, driver_error(rc, LUHIP_E_LAUNCH, "launch of kernel '%s'", luhip_kernel_name(kernel)));
+}
+
+/* False: it was not served, and nothing has happened. */
+static bool launch_prepared(struct prepared *prepared, luhip_kernel *kernel, const struct geometry *geometry,
+                            uint32_t slot, const luhip_arg *args, size_t nargs) {
+  luhip_device *device = kernel->program->device;
+  if (!geometry->simple || nargs != kernel->signature->nparams) return false;
+  faults_take(device);
+  if (!is_quiet(device, slot) || !prepared_take(prepared, kernel->signature, device, args)) return false;
+  struct command command = {
+      .device = device, .uses = prepared->uses, .nuses = prepared->nuses, .slot = slot, .keep = {.kernel = kernel}};
+  struct failure *failure = NULL;
+  hip_error_t rc = hip_Success;
+  if (command_order(&command, &failure) == COMMAND_READY) {
+    uint64_t sequence = next_sequence(device);
+    rc = submit(kernel, geometry->grid, geometry, slot, sequence, prepared->params);
+    if (__builtin_expect(rc == hip_Success, 1)) {
+      command_done(&command, sequence, NULL);
+      return true;
+    }
+  }
+  prepared_failed(kernel, &command, rc, failure);
+  return true;
+}
+
+static luhip_status launch_run(struct prepared **prepared, luhip_kernel *kernel, const struct geometry *geometry,
+                               luhip_stream *stream, bool dry, const luhip_arg *args, size_t nargs,
+                               luhip_error **error) {
+  luhip_device *device = kernel->program->device;
+  luhip_status status = device_enter(device, error);
+  if (status) return status;
+  uint32_t slot;
+  status = slot_of(device, stream, &slot, error);
+  if (!*prepared) *prepared = prepared_new(kernel->signature);
+  if (!status && (dry || !*prepared || !launch_prepared(*prepared, kernel, geometry, slot, args, nargs)))
+    status = launch_entered(kernel, geometry, slot, dry, args, nargs, error);
   device_leave(device);
   return status;
 }
@@ -467,7 +535,7 @@ luhip_status luhip_launch(luhip_kernel *kernel, const luhip_launch_config *confi
   struct geometry geometry;
   luhip_status status = check_geometry(kernel, config, &geometry, error);
   if (status) return status;
-  return launch_run(kernel, &geometry, config->stream, config->dry, args, nargs, error);
+  return launch_run(&kernel->prepared, kernel, &geometry, config->stream, config->dry, args, nargs, error);
 }
 
 /* ---- bound launchers ----------------------------------------------------------------------------------------- */
@@ -477,7 +545,8 @@ struct luhip_launcher {
   luhip_stream *stream; /* NULL: given at each run */
   bool dry;
   struct geometry geometry;
-  luhip_buffer *touches[]; /* retained */
+  struct prepared *prepared; /* NULL until the first run */
+  luhip_buffer *touches[];   /* retained */
 };
 
 luhip_status luhip_bind(luhip_kernel *kernel, const luhip_launch_config *config, luhip_launcher **out,
@@ -500,8 +569,8 @@ luhip_status luhip_bind(luhip_kernel *kernel, const luhip_launch_config *config,
 
 luhip_status luhip_launcher_run(luhip_launcher *launcher, luhip_stream *stream, bool dry, const luhip_arg *args,
                                 size_t nargs, luhip_error **error) {
-  return launch_run(launcher->kernel, &launcher->geometry, launcher->stream ? launcher->stream : stream,
-                    dry || launcher->dry, args, nargs, error);
+  return launch_run(&launcher->prepared, launcher->kernel, &launcher->geometry,
+                    launcher->stream ? launcher->stream : stream, dry || launcher->dry, args, nargs, error);
 }
 
 void luhip_launcher_release(luhip_launcher *launcher) {
@@ -510,6 +579,7 @@ void luhip_launcher_release(luhip_launcher *launcher) {
   luhip_buffer_release(launcher->geometry.grid_buffer);
   luhip_stream_release(launcher->stream);
   luhip_kernel_release(launcher->kernel);
+  free(launcher->prepared);
   free(launcher);
 }
 

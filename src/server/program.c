@@ -76,6 +76,7 @@ static hip_error_t load_module(luhip_program *program) {
 }
 
 static void program_free(luhip_program *program) {
+  for (size_t i = 0; program->kernels && i < program->image->nkernels; i++) free(program->kernels[i].prepared);
   kernel_image_release(program->image);
   free(program->shown);
   free(program->kernels);

@@ -18,7 +18,8 @@ struct luhip_kernel {
   hip_function_t function;  /* NULL: the driver refused it (refused), or the device was closed */
   hip_error_t refused;
   luhip_kernel_info info;
-  size_t shared_most; /* static and dynamic together */
+  size_t shared_most;        /* static and dynamic together */
+  struct prepared *prepared; /* of its launches that are not a launcher's; NULL until the first */
 };
 
 struct program_global {

@@ -22,8 +22,10 @@
 /* ---- making -------------------------------------------------------------------------------------------------- */
 
 static luhip_future *future_new(luhip_device *device, uint32_t slot, luhip_buffer *const *buffers, size_t n) {
-  luhip_future *future = calloc(1, sizeof *future + n * (sizeof future->arrays[0] + sizeof future->ids[0]));
+  size_t bytes = sizeof(luhip_future) + n * (sizeof(luhip_array *) + sizeof(uint64_t));
+  luhip_future *future = malloc(bytes); /* calloc does not look into glibc's thread cache */
   if (!future) return NULL;
+  memset(future, 0, bytes);
   future->refs = 1;
   future->device = device_retain(device);
   future->slot = slot;

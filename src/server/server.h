@@ -90,6 +90,7 @@ struct luhip_device {
   pthread_mutex_t lock;
   unsigned dropped; /* threads inside device_drop */
   struct slot slots[SLOTS];
+  uint32_t used_slots;          /* nothing was ever enqueued on one from here on */
   luhip_stream *default_stream; /* not counted: it lives as long as the device */
   unsigned live_streams;        /* made by luhip_stream_new */
   struct marker *spare_markers;

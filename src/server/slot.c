@@ -134,7 +134,7 @@ void slot_poll(struct luhip_device *device, uint32_t index) {
 }
 
 void slots_poll(struct luhip_device *device) {
-  for (uint32_t i = 0; i < SLOTS; i++) {
+  for (uint32_t i = 0; i < device->used_slots; i++) {
     if (device->slots[i].first_marker) slot_poll(device, i);
   }
 }

@@ -24,7 +24,7 @@ enum {
   USER_STREAMS = 128, /* streaming.max_streams */
   DEFAULT_SLOT = 0,
   SLOTS = USER_STREAMS + 1, /* and the default stream */
-  MARKER_EVERY = 64,        /* operations between markers that nobody asked for */
+  MARKER_EVERY = 128,       /* operations between markers that nobody asked for: two calls of the driver each */
   BACKLOG = 768 /* operations in flight on one slot before its host waits: drivers have room for 1000 launches
                                or so, and then wait themselves, which here would be under the lock */
 };

@@ -171,8 +171,9 @@ luhip_status wait_marks(luhip_device *device, const struct marks *marks, struct 
 
 luhip_status wait_all(luhip_device *device, struct waiting *waiting, luhip_error **error) {
   uint64_t tails[SLOTS];
-  for (uint32_t i = 0; i < SLOTS; i++) tails[i] = device->slots[i].tail;
-  for (uint32_t i = 0; i < SLOTS; i++) {
+  uint32_t used = device->used_slots;
+  for (uint32_t i = 0; i < used; i++) tails[i] = device->slots[i].tail;
+  for (uint32_t i = 0; i < used; i++) {
     luhip_status status = wait_position(device, i, tails[i], waiting, error);
     if (status) return status;
   }
