@@ -212,6 +212,7 @@ typedef struct luhip_device_info {
   int max_block[3];
   int64_t max_grid[3];
   size_t shared_bytes, memory_bytes, alignment;
+  size_t cache_bytes; /* the last-level cache: AMD's Infinity Cache where there is one, else the L2; 0: unknown */
   bool integrated;
 } luhip_device_info;
 

@@ -21,6 +21,7 @@
 ---@field max_grid integer[] along x, y and z
 ---@field shared_bytes integer shared memory of a block at most
 ---@field memory_bytes integer all there is
+---@field cache_bytes integer last-level cache: AMD's Infinity Cache where there is one, else the L2; 0: unknown
 ---@field alignment integer of every buffer, bytes
 ---@field integrated boolean shares memory with the host
 ---@field driver_version integer as the driver tells it; 0 when it does not

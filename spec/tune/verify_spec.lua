@@ -30,6 +30,18 @@ describe("verification", function()
     assert.is_false(passes({ nan }, { 0 }, "i32"))
   end)
 
+  it("NaN does not even pass where the reference has it, with nan = false", function()
+    assert.is_false(passes({ nan }, { nan }, "f32", { nan = false }))
+    assert.is_false(passes({ { nan, 1 } }, { { nan, 1 } }, "c64", { nan = false }))
+    assert.is_true(passes({ nan }, { nan }, "f32", { nan = true }))
+    assert.is_true(passes({ 1.00005 }, { 1 }, "f32", { nan = false })) -- the default bounds stay
+    assert.is_false(passes({ 1.001 }, { 1 }, "f32", { nan = false }))
+    assert.is_true(passes({ 1.2 }, { 1 }, "f32", { absolute = 0.25, nan = false }))
+    support.assert_error_kind("type", function()
+      verify.tolerance { nan = 1 }
+    end, "nan")
+  end)
+
   it("infinities must be the same", function()
     assert.is_true(passes({ inf, -inf }, { inf, -inf }, "f32"))
     assert.is_false(passes({ -inf }, { inf }, "f32", 1e300))

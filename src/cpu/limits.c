@@ -101,6 +101,7 @@ int cpu_limits_clock_khz(void) {
 }
 
 int cpu_limits_l2_bytes(void) {
-  long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  if (bytes <= 0) bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
   return bytes > 0 && bytes < INT32_MAX ? (int)bytes : 0;
 }

@@ -24,6 +24,6 @@ void cpu_limits_cpu_name(char *name, size_t len);
 void cpu_limits_cpu_identity(char *identity, size_t len);
 
 int cpu_limits_clock_khz(void); /* 0 when unknown */
-int cpu_limits_l2_bytes(void);  /* 0 when unknown */
+int cpu_limits_l2_bytes(void);  /* the last-level cache: on a device that is the L2; 0 when unknown */
 
 #endif

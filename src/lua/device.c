@@ -273,6 +273,7 @@ static const luhip_device_info *info(lua_State *L) {
   INTEGER(units)                                                                                                       \
   INTEGER(max_threads)                                                                                                 \
   INTEGER(shared_bytes)                                                                                                \
+  INTEGER(cache_bytes)                                                                                                 \
   INTEGER(memory_bytes)                                                                                                \
   INTEGER(alignment)                                                                                                   \
   TRIPLE(max_block)                                                                                                    \

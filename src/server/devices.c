@@ -17,6 +17,21 @@ static int attribute(const struct device_name *name, hip_device_attribute_t whic
   return value;
 }
 
+/* What lies behind the L2 of AMD's devices, which the driver does not tell: MiB of Infinity Cache by architecture, for the
+   largest device of each. Sources: AMD's CDNA 3 white paper; the data sheets of the Radeon RX 6000, 7000 and 9000 series
+   and of the Ryzen AI Max. */
+static size_t infinity_cache(const char *arch) {
+  static const struct {
+    const char *arch;
+    unsigned mib;
+  } known[] = {{"gfx942", 256}, {"gfx950", 256}, {"gfx1030", 128}, {"gfx1031", 96}, {"gfx1032", 32}, {"gfx1034", 16},
+               {"gfx1100", 96}, {"gfx1101", 64}, {"gfx1102", 32},  {"gfx1151", 32}, {"gfx1200", 32}, {"gfx1201", 64}};
+  size_t length = strcspn(arch, ":");
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strlen(known[i].arch) == length && memcmp(known[i].arch, arch, length) == 0) return (size_t)known[i].mib << 20;
+  return 0;
+}
+
 hip_error_t devices_describe(const struct device_name *name, luhip_device_info *info) {
   *info = (luhip_device_info){0};
   name->provider->id(name->ordinal, info->id, sizeof info->id);
@@ -38,6 +53,9 @@ hip_error_t devices_describe(const struct device_name *name, luhip_device_info *
   if (optin > 0 && (size_t)optin > info->shared_bytes) info->shared_bytes = (size_t)optin;
   int alignment = attribute(name, hip_DeviceAttributeTextureAlignment, 256);
   info->alignment = alignment < 32 ? 32 : (size_t)alignment;
+  int l2 = attribute(name, hip_DeviceAttributeL2CacheSize, 0);
+  info->cache_bytes = infinity_cache(info->arch);
+  if (info->cache_bytes == 0 && l2 > 0) info->cache_bytes = (size_t)l2;
   info->integrated = attribute(name, hip_DeviceAttributeIntegrated, 0) != 0;
   return hip_Success;
 }

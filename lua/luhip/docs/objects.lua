@@ -163,6 +163,7 @@ class {
     { "max_grid: integer[]", "along x, y and z" },
     { "shared_bytes: integer", "shared memory of a block at most" },
     { "memory_bytes: integer", "all there is" },
+    { "cache_bytes: integer", "last-level cache: AMD's Infinity Cache where there is one, else the L2; 0: unknown" },
     { "alignment: integer", "of every buffer, bytes" },
     { "integrated: boolean", "shares memory with the host" },
     { "driver_version: integer", "as the driver tells it; 0 when it does not" },

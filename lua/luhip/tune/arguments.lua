@@ -2,13 +2,16 @@
 --
 -- Every buffer among the arguments is read once, before the first candidate, and written back before each candidate
 -- and after the last, so that no candidate sees what another left. Buffers that a kernel both reads and writes are
--- also written back before each sample, since an in-place kernel would otherwise be timed on its own output.
--- Dependencies: luhip.errors, luhip.nearest, luhip.tune.{callback,verify}.
+-- also written back before each sample, since an in-place kernel would otherwise be timed on its own output. With
+-- `rotate`, launches take turns with copies of the buffers that the kernel only reads or only writes.
+-- Dependencies: luhip.errors, luhip.nearest, luhip.tune.{callback,cold,reference,verify}.
 -- @module luhip.tune.arguments
 
 local callback = require "luhip.tune.callback"
+local cold = require "luhip.tune.cold"
 local errors = require "luhip.errors"
 local nearest = require "luhip.nearest"
+local reference = require "luhip.tune.reference"
 local verify = require "luhip.tune.verify"
 
 local arguments = {}
@@ -29,16 +32,16 @@ local COMPLEX = { c64 = true, c128 = true }
 local FLOATS = { f16 = true, bf16 = true, f32 = true, f64 = true }
 
 -- A value that a correct kernel is not expected to leave: NaN, or an integer that differs from the reference.
-local function poison_value(dtype, reference)
+local function poison_value(dtype, expected)
   local nan = 0.0 / 0.0
   if COMPLEX[dtype] then
     return { nan, nan }
   elseif FLOATS[dtype] then
     return nan
   elseif dtype == "bool" then
-    return not (reference == true or reference == 1)
+    return not (expected == true or expected == 1)
   end
-  return reference == 85 and 42 or 85
+  return expected == 85 and 42 or 85
 end
 
 -- ---- outputs ---------------------------------------------------------------------------------------------------
@@ -62,7 +65,7 @@ local function position_of(key, params, n)
   errors.raise("argument", "tune: expect: the kernel has no parameter '%s'%s", key, hint)
 end
 
-local function make_output(self, key, reference, params)
+local function make_output(self, key, expected, params)
   local index = position_of(key, params, self.n)
   local buffer = self.values[index]
   local what = ("tune: expect: '%s'"):format(key)
@@ -70,8 +73,8 @@ local function make_output(self, key, reference, params)
     errors.raise("type", "%s is no buffer", what)
   end
   local output = { index = index, buffer = buffer, key = key, name = tostring(key) }
-  if type(reference) == "function" then
-    output.check = reference
+  if type(expected) == "function" then
+    output.check = expected
   else
     output.reference = verify.flat(self.references[key], buffer.dtype)
     verify.check_reference(output.reference, buffer.dtype, buffer.count, what)
@@ -104,6 +107,37 @@ local function guard(self, output, param)
   end
 end
 
+-- Whether a buffer may be another one in another launch: at no place is it both read and written.
+local function may_rotate(self, buffer, params)
+  for i = 1, self.n do
+    local kind = params[i] and params[i].kind
+    if self.values[i] == buffer and kind ~= "in" and kind ~= "out" then
+      return false
+    end
+  end
+  return true
+end
+
+-- Copies for launches to take turns with, by buffer.
+local function make_copies(self, params)
+  for _, snapshot in pairs(self.rotate > 1 and self.snapshots or {}) do
+    local buffer = snapshot.buffer
+    if may_rotate(self, buffer, params) then
+      local list = {}
+      self.copies[buffer] = list
+      for k = 2, self.rotate do
+        list[k] = self.device:buffer(buffer.dtype, buffer.shape)
+        if snapshot.original then
+          list[k]:write(snapshot.original)
+        end
+      end
+    end
+  end
+  if self.rotate > 1 and next(self.copies) == nil then
+    self.warnings[#self.warnings + 1] = "rotate: there is no buffer that the kernel only reads or only writes"
+  end
+end
+
 --- Binds expectations and accesses to a kernel's parameters. The first call counts, later ones do nothing.
 -- @tparam table params the kernel's parameters: `name`, `kind`
 -- @raise kinds "argument", "type", "shape" for an expectation that cannot be met by any candidate
@@ -113,8 +147,8 @@ function Arguments:resolve(params)
   end
   local outputs = {}
   if type(self.expect) == "table" then
-    for key, reference in pairs(self.expect) do
-      outputs[#outputs + 1] = make_output(self, key, reference, params)
+    for key, expected in pairs(self.expect) do
+      outputs[#outputs + 1] = make_output(self, key, expected, params)
     end
     table.sort(outputs, function(a, b)
       return a.index < b.index
@@ -127,6 +161,7 @@ function Arguments:resolve(params)
     guard(self, output, params[output.index] or {})
   end
   self.params, self.outputs = params, outputs
+  make_copies(self, params)
 end
 
 -- ---- content ---------------------------------------------------------------------------------------------------
@@ -155,8 +190,22 @@ function Arguments:restore_inout()
   end
 end
 
+--- Frees what was taken for the run besides.
+function Arguments:free()
+  for _, list in pairs(self.copies) do
+    for _, copy in pairs(list) do
+      pcall(copy.free, copy)
+    end
+  end
+  if self.scratch then
+    pcall(self.scratch.free, self.scratch)
+  end
+  self.copies, self.scratch = {}, nil
+end
+
 --- Leaves the buffers as they were found, as far as possible: nothing is raised.
 function Arguments:leave()
+  self:free()
   for _, snapshot in pairs(self.snapshots) do
     pcall(function()
       snapshot.buffer:write(snapshot.original)
@@ -177,6 +226,43 @@ function Arguments:list(config)
     list[i] = value
   end
   return list
+end
+
+--- The arguments of one candidate, once for each turn of `rotate`.
+-- @tparam table config
+-- @treturn {{any,...},...} the first are the run's own
+function Arguments:lists(config)
+  local lists = { self:list(config) }
+  for k = 2, next(self.copies) and self.rotate or 1 do
+    local list = { n = self.n }
+    for i = 1, self.n do
+      local copies = self.copies[lists[1][i]]
+      list[i] = copies and copies[k] or lists[1][i]
+    end
+    lists[k] = list
+  end
+  return lists
+end
+
+--- Times launches, in the state that the run wants them to find.
+-- @tparam integer count how many
+-- @tparam function run launches once
+-- @tparam function sample times a function
+-- @treturn number ms of all together
+function Arguments:sample(count, run, sample)
+  if self.scratch then
+    return cold.sample(self.scratch, count, function()
+      self:restore_inout()
+    end, function()
+      return sample(run)
+    end)
+  end
+  self:restore_inout()
+  return sample(function()
+    for _ = 1, count do
+      run()
+    end
+  end)
 end
 
 -- ---- verification ----------------------------------------------------------------------------------------------
@@ -233,8 +319,8 @@ end
 -- Reference buffers are read before any candidate runs; tables and host arrays stay what they are.
 local function read_references(expect)
   local references = {}
-  for key, reference in pairs(expect) do
-    references[key] = arguments.is_buffer(reference) and reference:read() or reference
+  for key, expected in pairs(expect) do
+    references[key] = arguments.is_buffer(expected) and expected:read() or expected
   end
   return references
 end
@@ -259,8 +345,49 @@ local function take_snapshot(buffer, access)
   error(content, 0)
 end
 
---- Takes the arguments in: reads every buffer and every reference once.
--- @tparam table plan `args`, `expect`, `tolerance`, `access`
+-- Which outputs the reference kernel is asked for: those that are said to be `true`; without any, all that it writes.
+local function asked_for(self, params)
+  local list = {}
+  for key, expected in pairs(self.expect) do
+    if expected == true then
+      list[key] = position_of(key, params, self.n)
+    end
+  end
+  if next(self.expect) == nil then
+    for i, param in ipairs(params) do
+      list[i] = param.kind ~= "in" and arguments.is_buffer(self.values[i]) and i or nil
+    end
+  end
+  return list
+end
+
+-- Runs the reference kernel, and keeps what it wrote.
+local function refer(self, plan)
+  local ok, why = pcall(function()
+    local params, expect = reference.run(plan, self), {}
+    for key, expected in pairs(self.expect) do
+      expect[key] = expected
+    end
+    for key, i in pairs(asked_for(self, params)) do
+      if not arguments.is_buffer(self.values[i]) then
+        errors.raise("type", "tune: expect: '%s' is no buffer", tostring(key))
+      end
+      expect[key], self.references[key] = true, self.values[i]:read()
+    end
+    if next(expect) == nil then
+      errors.raise("argument", "tune: reference: the kernel writes none of its parameters")
+    end
+    self.expect = expect
+    self:restore()
+  end)
+  if not ok then
+    self:leave()
+    error(why, 0)
+  end
+end
+
+--- Takes the arguments in: reads every buffer and every reference once, and runs the reference kernel.
+-- @tparam table plan `args`, `expect`, `tolerance`, `access`, `device`, `rotate`, `cold` and `reference`
 -- @treturn Arguments with `buffers` (each once) and `warnings`
 -- @raise what reading a buffer raises
 function arguments.new(plan)
@@ -269,6 +396,9 @@ function arguments.new(plan)
     values = plan.args,
     expect = plan.expect,
     tolerance = plan.tolerance,
+    device = plan.device,
+    rotate = plan.rotate or 1,
+    copies = {},
     snapshots = {},
     buffers = {},
     warnings = {},
@@ -285,6 +415,10 @@ function arguments.new(plan)
   if type(self.expect) == "table" then
     self.references = read_references(self.expect)
   end
+  if plan.reference then
+    refer(self, plan)
+  end
+  self.scratch = plan.cold and cold.scratch(plan.device, plan.cold) or nil
   return self
 end
 

@@ -98,6 +98,9 @@ function fleet.close(lanes)
       reused = reused + lane.session.reused
       lane.session:close()
     end
+    if k > 1 then
+      lane.arguments:free()
+    end
     for _, copy in pairs(lane.copies or {}) do
       pcall(copy.free, copy)
     end

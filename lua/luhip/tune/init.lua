@@ -28,12 +28,19 @@
 -- * `expect`: by parameter name or position, a table, host array or buffer to compare with, or a
 --   function(array, config) that returns true or false and a reason. Or one function(arrays, config), where arrays.c
 --   reads parameter c. Without it nothing is verified.
+-- * `reference`: a kernel that is known to be right, { source =, kernel =, grid =, block =, shared =, params =,
+--   defines = }, by default of the candidates' source and name. It runs once, with the same arguments; outputs are compared with
+--   what it wrote: those that `expect` gives as `true`, or without `expect` all.
 -- * `tolerance`: see luhip.tune.verify; or one for each output, { c = 1e-3, d = { absolute = 1 } }.
 -- * `metrics`: functions of the row, in order of their names; their values become fields of the row.
 -- * `objective`: "ms" (default), "median", "min" or a metric; lower is better, unless `higher = true`. Or a list of
 --   several, with `higher = { gflops = true }`: then `result.pareto` has the rows that no other beats in all of them.
 -- * `budget`: { configs =, seconds = }, or a number of configurations; tested before each candidate; at least one is
 --   tried.
+-- * `cache`: what a sample finds in the device's last-level cache: "hot" (default) what the launch before left there;
+--   "cold" nothing of it; a number: that many bytes are written before each launch, if the device does not tell its
+--   cache's size. `rotate`: that many copies of the buffers that the kernel only reads or only writes take turns, 1 by
+--   default.
 -- * `measure`: overrides of luhip.tune.measure's defaults.
 -- * `compile`: `defines`, `include_dirs`, `headers`, `flags`, `name`, `cache` and `timeout` of dev:compile, the same
 --   for every candidate.

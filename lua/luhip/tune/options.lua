@@ -1,9 +1,10 @@
 --- Reading what `tune { ... }` is given: every key is known, every value is of the right kind, or an error says so
 -- before anything is compiled. The result, a plan, is what the runner works from.
--- Dependencies: luhip.errors, luhip.nearest, luhip.tune.{evaluator,geometry,measure,objectives,overrides,space,store,
--- strategies,verify}.
+-- Dependencies: luhip.errors, luhip.nearest, luhip.tune.{cold,evaluator,geometry,measure,objectives,overrides,
+-- reference,space,store,strategies,verify}.
 -- @module luhip.tune.options
 
+local cold = require "luhip.tune.cold"
 local errors = require "luhip.errors"
 local evaluator = require "luhip.tune.evaluator"
 local geometry = require "luhip.tune.geometry"
@@ -11,6 +12,7 @@ local measure = require "luhip.tune.measure"
 local nearest = require "luhip.nearest"
 local objectives = require "luhip.tune.objectives"
 local overrides = require "luhip.tune.overrides"
+local reference = require "luhip.tune.reference"
 local space = require "luhip.tune.space"
 local store = require "luhip.tune.store"
 local strategies = require "luhip.tune.strategies"
@@ -36,6 +38,9 @@ local KEYS = {
   args = "table",
   expect = "table function",
   tolerance = "number table",
+  reference = "table",
+  cache = "string number",
+  rotate = "number",
   metrics = "table",
   objective = "string table",
   higher = "boolean table",
@@ -283,8 +288,12 @@ local function read_compile(given, plan)
   return compile
 end
 
-local function read_expect(given)
-  if type(given) ~= "table" then
+local function read_expect(given, has_reference)
+  if given == nil and has_reference then
+    return {} -- all that it writes
+  elseif has_reference and type(given) == "function" then
+    errors.raise("argument", "tune: reference: 'expect' is a function, which needs none")
+  elseif type(given) ~= "table" then
     return given
   end
   if next(given) == nil then
@@ -295,11 +304,25 @@ local function read_expect(given)
       errors.raise("type", "tune: expect: '%s' is neither a parameter's name nor its position", tostring(key))
     end
     local kind = type(value)
-    if kind ~= "table" and kind ~= "userdata" and kind ~= "function" then
+    if value == true then
+      if not has_reference then
+        errors.raise("argument", "tune: expect: %s: true needs a reference kernel, 'reference'", tostring(key))
+      end
+    elseif kind ~= "table" and kind ~= "userdata" and kind ~= "function" then
       errors.raise("type", "tune: expect: %s: a table, array, buffer or function expected, not a %s", key, kind)
     end
   end
   return given
+end
+
+local MOST_TURNS = 64
+
+local function read_rotate(given)
+  local n = given == nil and 1 or math.tointeger(given)
+  if not n or n < 1 or n > MOST_TURNS then
+    errors.raise("argument", "tune: rotate: a whole number from 1 to %d expected, not %s", MOST_TURNS, given)
+  end
+  return n
 end
 
 local function read_tolerance(given, expect)
@@ -451,8 +474,11 @@ function options.read(given)
     metrics = read_metrics(given.metrics),
     goals = objectives.read(given.objective, given.higher, "tune"),
     seed = given.seed and math.tointeger(given.seed) or 0,
-    expect = read_expect(given.expect),
-    tolerance = read_tolerance(given.tolerance, given.expect),
+    expect = read_expect(given.expect, given.reference ~= nil),
+    tolerance = read_tolerance(given.tolerance, given.expect or given.reference),
+    reference = reference.read(given.reference, given),
+    cold = cold.read(given.cache, given.device),
+    rotate = read_rotate(given.rotate),
     args = read_args(given.args),
   }
   local names = plan.space.names

@@ -282,6 +282,9 @@ function report.text(result)
     if near > 1 then
       lines[#lines + 1] = ("%d configurations are within %g %% of the best"):format(near, NEAR * 100)
     end
+    if result.alike and #result.alike > 1 then
+      lines[#lines + 1] = ("%d configurations are within the noise of the best"):format(#result.alike)
+    end
     if not result.verified then
       lines[#lines + 1] = "No result was verified: no 'expect' was given"
     end

@@ -238,9 +238,9 @@ end
 -- @tparam table run from luhip.tune.runner
 -- @treturn Result `best` (nil when nothing worked), `rows`, `counts` (rows by status), `name`, `device` ({id, name,
 --   arch}), `objective`, `higher`, `goals` ({name, higher} by objective), `strategy` (its name), `metrics` (names),
---   `space`, `total`, `seconds`, `stopped`, `verified`, `warnings`, and with several objectives `near` (rows that the
---   noise did not tell from the best, measured again in turn: `finals`, `final`), `pareto`, the rows that no other
---   beats in all
+--   `space`, `total`, `seconds`, `stopped`, `verified`, `warnings`, and with several objectives `pareto`, the rows
+--   that no other beats in all. Where time is the objective, `alike`: the rows that the noise does not tell from the
+--   best, fastest first; and `near`: those of them that were measured again in turn (`finals`, `final`)
 function result.new(run)
   local plan = run.plan
   local counts, metrics = {}, {}
@@ -271,6 +271,7 @@ function result.new(run)
     reused = run.reused,
     pareto = run.pareto,
     near = run.near,
+    alike = run.alike,
   }, Result)
 end
 

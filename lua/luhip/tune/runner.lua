@@ -88,12 +88,7 @@ end
 local function sampler_of(self, run)
   local args = self.arguments
   return function(count)
-    args:restore_inout()
-    local ms = self.sample(function()
-      for _ = 1, count do
-        run()
-      end
-    end)
+    local ms = args:sample(count, run, self.sample)
     settle(self)
     return ms
   end
@@ -152,11 +147,12 @@ local function prepare(self, config, row)
   args:resolve(kernel.params)
   self.stage = "launch"
   args:restore()
-  local list = args:list(config)
+  local lists, turn = args:lists(config), 0
   local launcher = kernel:bind { grid = shape.grid, block = shape.block, shared = shape.shared }
   self.held[#self.held + 1] = launcher
   return function()
-    launcher(table.unpack(list, 1, list.n))
+    turn = turn % #lists + 1
+    launcher(table.unpack(lists[turn], 1, args.n))
   end
 end
 
@@ -339,22 +335,32 @@ end
 
 -- ---- the final -------------------------------------------------------------------------------------------------
 
--- Rows that the noise does not tell from the best, fastest first, the best among them; fewer than two: there is no
--- final.
-local function finalists(self)
-  local best, rules, list = self.best, self.plan.rules, {}
-  if not self:limit() or rules.rounds < 1 or not best.low or best.low >= best.high then
+-- Rows that the noise does not tell from the best, fastest first, the best among them: their intervals meet.
+local function alike(self)
+  local best, list = self.best, {}
+  if not self:limit() or not best.low or best.low >= best.high then
     return list
   end
   for _, row in ipairs(self.rows) do
-    if row.status == "ok" and not row.given_up and not row.reused and row.low and row.low <= best.high then
+    if row.status == "ok" and not row.given_up and row.low and row.low <= best.high then
       list[#list + 1] = row
     end
   end
   table.sort(list, function(a, b)
     return a.ms < b.ms
   end)
-  return table.move(list, 1, math.min(#list, rules.finalists), 1, {})
+  return list
+end
+
+-- Those that are measured again; fewer than two: there is no final.
+local function finalists(self)
+  local list, rules = {}, self.plan.rules
+  for _, row in ipairs(rules.rounds > 0 and alike(self) or {}) do
+    if not row.reused and #list < rules.finalists then
+      list[#list + 1] = row
+    end
+  end
+  return list
 end
 
 -- In turns, so that whatever the clock does it does to all.
@@ -439,8 +445,9 @@ end
 -- @tparam table host `clock` (seconds, monotonic), `sampler` (takes a device, gives a function that times a function,
 --   in ms), `progress` (called with the runner and each new row)
 -- @treturn Runner `rows` in order of their measurement, `best`, `pareto` (with several objectives), `near` (the
---   finalists, where there was a final), `warnings`, `seconds`, `stopped` (nil when the space was exhausted; "configs",
---   "seconds", "strategy", "interrupted" or "poisoned"), `total` (valid configurations, nil when not counted)
+--   finalists, where there was a final), `alike` (all that the noise does not tell from the best), `warnings`,
+--   `seconds`, `stopped` (nil when the space was exhausted; "configs", "seconds", "strategy", "interrupted" or
+--   "poisoned"), `total` (valid configurations, nil when not counted)
 -- @raise what no candidate can get right; buffers then hold their first content again
 function runner.run(plan, host)
   local self =
@@ -479,6 +486,7 @@ function runner.run(plan, host)
     end
     stopped = "interrupted"
   end
+  self.alike = alike(self)
   self.pareto = #plan.goals > 1 and objectives.front(self.rows, plan.goals) or nil
   self.stopped, self.seconds = stopped, host.clock() - self.started
   for _, warning in ipairs(self.arguments.warnings) do

@@ -70,6 +70,7 @@ end
 
 local function hash_options(plan)
   local options = { geometry = plain(plan.geometry or {}), access = plain(plan.access or {}) }
+  options.cold, options.rotate = plan.cold, (plan.rotate or 1) > 1 and plan.rotate or nil
   for key, value in pairs(plan.compile) do
     if key ~= "name" and key ~= "cache" and key ~= "timeout" then
       options[key] = plain(value)

@@ -1,8 +1,9 @@
 --- Comparing what a kernel wrote with a reference.
 --
 -- A value passes when |actual - reference| <= absolute + relative * |reference|. NaN passes only where the reference
--- has NaN; an infinity only against the same infinity. Integers and booleans are compared exactly, unless `tolerance`
--- is a table, whose `absolute` then counts for integers too. Complex numbers are compared part by part.
+-- has NaN, and not even there with `nan = false`; an infinity only against the same infinity. Integers and booleans are
+-- compared exactly, unless `tolerance` is a table, whose `absolute` then counts for integers too. Complex numbers are
+-- compared part by part.
 --
 -- The default tolerance (absolute and relative alike) is 1e-4 for f32 and c64, 1e-9 for f64 and c128, 1e-2 for f16 and
 -- 5e-2 for bf16. Dependencies: luhip.errors.
@@ -13,6 +14,8 @@ local errors = require "luhip.errors"
 local verify = {}
 
 local SHOWN = 5 -- mismatches named in a message
+
+local KEYS = { "absolute", "relative", "nan" }
 
 local DEFAULT = { f16 = 1e-2, bf16 = 5e-2, f32 = 1e-4, c64 = 1e-4, f64 = 1e-9, c128 = 1e-9 }
 local COMPLEX = { c64 = true, c128 = true }
@@ -34,7 +37,10 @@ end
 -- @treturn function of an output's key, gives its tolerance
 -- @raise kinds "type" and "argument"
 function verify.tolerances(given, expect)
-  local single = type(given) ~= "table" or given.absolute ~= nil or given.relative ~= nil or next(given) == nil
+  local single = type(given) ~= "table" or next(given) == nil
+  for _, key in ipairs(KEYS) do
+    single = single or given[key] ~= nil
+  end
   if single then
     local tolerance = verify.tolerance(given)
     return function()
@@ -44,7 +50,11 @@ function verify.tolerances(given, expect)
   local by = {}
   for key, value in pairs(given) do
     if type(expect) ~= "table" or expect[key] == nil then
-      errors.raise("argument", "tolerance: '%s' is neither absolute, relative nor an output of expect", tostring(key))
+      errors.raise(
+        "argument",
+        "tolerance: '%s' is neither absolute, relative, nan nor an output of expect",
+        tostring(key)
+      )
     end
     by[key] = verify.tolerance(value)
   end
@@ -54,34 +64,43 @@ function verify.tolerances(given, expect)
 end
 
 --- Reads a tolerance.
--- @param tolerance nil for the defaults, a number for absolute and relative alike, or { absolute =, relative = } in
---   which a missing one is 0
--- @treturn ?table nil for the defaults, else `absolute`, `relative` and `integers` (whether integers get it too)
+-- @param tolerance nil for the defaults, a number for absolute and relative alike, or { absolute =, relative =, nan = }
+--   in which a missing bound is 0, if both are missing the default; `nan`: whether NaN passes where the reference has
+--   NaN, true by default
+-- @treturn ?table nil for the defaults, else `absolute`, `relative` (nil for the defaults), `integers` (whether
+--   integers get it too) and `nan`
 -- @raise kinds "type" and "argument"
 function verify.tolerance(tolerance)
   if tolerance == nil then
     return nil
   elseif type(tolerance) == "number" then
     check_bound("tolerance", tolerance)
-    return { absolute = tolerance, relative = tolerance, integers = false }
+    return { absolute = tolerance, relative = tolerance, integers = false, nan = true }
   elseif type(tolerance) ~= "table" then
     errors.raise("type", "tolerance: a number or { absolute =, relative = } expected, not a %s", type(tolerance))
   end
   for key in pairs(tolerance) do
-    if key ~= "absolute" and key ~= "relative" then
-      errors.raise("argument", "tolerance: unknown key '%s'; there are absolute and relative", tostring(key))
+    if key ~= "absolute" and key ~= "relative" and key ~= "nan" then
+      errors.raise("argument", "tolerance: unknown key '%s'; there are absolute, relative and nan", tostring(key))
     end
+  end
+  local nan = tolerance.nan == nil or tolerance.nan
+  if type(nan) ~= "boolean" then
+    errors.raise("type", "tolerance.nan: a boolean expected, not a %s", type(nan))
+  elseif tolerance.nan ~= nil and tolerance.absolute == nil and tolerance.relative == nil then
+    return { nan = nan }
   end
   return {
     absolute = check_bound("tolerance.absolute", tolerance.absolute or 0),
     relative = check_bound("tolerance.relative", tolerance.relative or 0),
     integers = true,
+    nan = nan,
   }
 end
 
 local function bounds_for(dtype, tolerance)
   local default = DEFAULT[dtype]
-  if not tolerance then
+  if not tolerance or not tolerance.absolute then
     return default or 0, default or 0
   elseif default then
     return tolerance.absolute, tolerance.relative
@@ -177,6 +196,13 @@ local function close_parts(actual, reference, absolute, relative)
   return first and second, math.max(off or 0, off2 or 0)
 end
 
+local function has_nan(value) -- a number, a boolean or a complex pair
+  if type(value) == "table" then
+    return has_nan(value[1]) or has_nan(value[2])
+  end
+  return value ~= value
+end
+
 local function text_of(value)
   if type(value) == "table" then
     return ("{%s, %s}"):format(text_of(value[1]), text_of(value[2]))
@@ -208,12 +234,14 @@ end
 function verify.compare(actual, reference, how)
   local absolute, relative = bounds_for(how.dtype, how.tolerance)
   local test = COMPLEX[how.dtype] and close_parts or close
+  local refused = how.tolerance and not how.tolerance.nan
   local count, worst, first = 0, nil, {}
   for i = 1, #reference do
     local a, r = actual[i], reference[i]
     local ok, off = a == r, nil -- most are; NaN is not equal to itself
     if not ok then
       ok, off = test(number_of(a), number_of(r), absolute, relative)
+      ok = ok and not (refused and has_nan(r))
     end
     if not ok then
       count = count + 1
