@@ -64,7 +64,8 @@ describe("the page of a tuning result", function()
     assert.equal(12, select(2, history:gsub('class="point"', "")))
     assert.equal(6, select(2, history:gsub('class="fail"', "")))
     local heat = dom:match '<div id="heat" class="plot">(.-)</div>'
-    assert.equal(9, select(2, heat:gsub('class="cell', "")))
+    local cells = select(2, heat:gsub('class="cell', ""))
+    assert.is_true(cells == 9 or cells == 6) -- of A and B, or of one of them and T: whatever matters most by the times
     assert.equal(18, select(2, dom:match('<table id="rows">(.-)</table>'):gsub("<td", "")) // 6)
     assert.truthy(dom:find("seven &lt;/script&gt;", 1, true))
     assert.is_nil(dom:find "<td[^>]*><b>")
