@@ -1,45 +1,13 @@
 -- The cuda provider over a driver of the spec's own (spec/support/fake_cuda.c), where there is no NVIDIA GPU: which
 -- calls an operation makes, devices that reach each other, drivers of several versions, and what their errors become.
 
+local fake = require "spec.hip.fake"
 local support = require "spec.support"
 
 describe("the cuda provider", function()
   support.scope()
 
-  -- Builds the driver and runs a script with it. `calls` in the script gives and resets the counts of its calls.
-  local function run(script, options)
-    options = options or {}
-    local folder = support.temporary_directory()
-    local built = support.run(
-      ("cc -shared -fPIC -O1 -w -DVERSION=%d -o %s/libcuda.so.1 %s/spec/support/fake_cuda.c"):format(
-        options.version or 13000,
-        folder,
-        support.root
-      )
-    )
-    assert.equal(0, built.code, built.stderr)
-    local env = { LD_LIBRARY_PATH = folder, LUHIP_DEVICE = false }
-    for name, value in pairs(options.env or {}) do
-      env[name] = value
-    end
-    local result = support.lua([[
-      local luhip = require "luhip"
-      local testing = require("luhip.core").testing
-      local read = assert(package.loadlib("libcuda.so.1", "fake_cuda_calls"))
-      -- How often `name` was called, or the whole list, since the last look.
-      local function calls(fn)
-        read()
-        fn()
-        local counts = setmetatable({}, { __index = function() return 0 end })
-        for name, n in read():gmatch "(%S+) (%d+)" do
-          counts[name] = tonumber(n)
-        end
-        return counts
-      end
-    ]] .. script, { env = env })
-    assert.equal(0, result.code, result.stderr)
-    return result.stdout
-  end
+  local run = fake.cuda
 
   for _, version in ipairs { 11080, 12040, 13000 } do
     it(("finds what it needs in a driver of CUDA %d.%d"):format(version // 1000, version % 1000 // 10), function()

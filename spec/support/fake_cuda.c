@@ -5,7 +5,10 @@
  * that a launch does is to be counted. Every call is counted by name; fake_cuda_calls gives the counts as text. The
  * environment chooses what driver it is:
  *
+ *   FAKE_CUDA_DEVICES   how many devices there are (2)
+ *   FAKE_CUDA_MAJOR     the major number of their architecture (9)
  *   FAKE_CUDA_PEERS=0   the devices cannot reach each other's memory
+ *   FAKE_CUDA_LOSES     captures lose what they should note
  *   FAKE_CUDA_FAIL      the name of a call that answers CUDA_ERROR_UNKNOWN
  *
  * Built by the specs: cc -shared -fPIC -DVERSION=11080 -o libcuda.so.1 fake_cuda.c, for a driver of CUDA 11.8. Later ones
@@ -87,7 +90,8 @@ result cuDriverGetVersion(int *out) {
   return OK;
 }
 result cuDeviceGetCount(int *out) {
-  CALL *out = DEVICES;
+  CALL const char *set = getenv("FAKE_CUDA_DEVICES");
+  *out = set ? atoi(set) : DEVICES;
   return OK;
 }
 result cuDeviceGet(int *out, int ordinal) {
@@ -141,7 +145,7 @@ result cuDeviceGetAttribute(int *value, int attribute, int device) {
     *value = 32;
     return OK;
   case 75:
-    *value = 9;
+    *value = getenv("FAKE_CUDA_MAJOR") ? atoi(getenv("FAKE_CUDA_MAJOR")) : 9;
     return OK;
   case 76:
   case 18:
@@ -222,6 +226,15 @@ result cuGetExportTable(const void **table, const void *id) {
 
 /* ---- memory ---------------------------------------------------------------------------------------------------- */
 
+/* While a capture is on, work is noted and not done, and lost altogether where the environment says so. */
+static int capturing;
+static size_t noted;
+static int note(void) {
+  if (capturing && !getenv("FAKE_CUDA_LOSES")) noted++;
+  return capturing;
+}
+#define WORK CALL if (note()) return OK;
+
 static void *aligned(size_t bytes) {
   void *made = NULL;
   return bytes < (size_t)4 << 30 && posix_memalign(&made, 512, bytes ? bytes : 1) == 0 ? made : NULL;
@@ -271,28 +284,28 @@ static void move(address to, address from, size_t bytes) {
   memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
 }
 result cuMemcpyAsync(address to, address from, size_t bytes, void *stream) {
-  CALL(void) stream;
+  WORK(void) stream;
   move(to, from, bytes);
   return OK;
 }
 result cuMemcpyHtoDAsync_v2(address to, const void *from, size_t bytes, void *stream) {
-  CALL(void) stream;
+  WORK(void) stream;
   move(to, (address)(uintptr_t)from, bytes);
   return OK;
 }
 result cuMemcpyDtoHAsync_v2(void *to, address from, size_t bytes, void *stream) {
-  CALL(void) stream;
+  WORK(void) stream;
   move((address)(uintptr_t)to, from, bytes);
   return OK;
 }
 result cuMemcpyDtoDAsync_v2(address to, address from, size_t bytes, void *stream) {
-  CALL(void) stream;
+  WORK(void) stream;
   move(to, from, bytes);
   return OK;
 }
 result cuMemcpyPeerAsync(address to, struct context *there, address from, struct context *here, size_t bytes,
                          void *stream) {
-  CALL(void) stream;
+  WORK(void) stream;
   if (!there || !here) return INVALID;
   move(to, from, bytes);
   return OK;
@@ -313,29 +326,29 @@ struct copy_2d {
   size_t width, height;
 };
 result cuMemcpy2DAsync_v2(const struct copy_2d *c, void *stream) {
-  CALL(void) stream;
+  WORK(void) stream;
   address to = c->dst_type == 1 ? (address)(uintptr_t)c->dst_host : c->dst_device;
   address from = c->src_type == 1 ? (address)(uintptr_t)c->src_host : c->src_device;
   for (size_t row = 0; row < c->height; row++) move(to + row * c->dst_pitch, from + row * c->src_pitch, c->width);
   return OK;
 }
 result cuMemsetD8Async(address to, unsigned char value, size_t n, void *stream) {
-  CALL(void) stream;
+  WORK(void) stream;
   memset((void *)(uintptr_t)to, value, n);
   return OK;
 }
 result cuMemsetD16Async(address to, unsigned short value, size_t n, void *stream) {
-  CALL(void) stream;
+  WORK(void) stream;
   for (size_t i = 0; i < n; i++) ((unsigned short *)(uintptr_t)to)[i] = value;
   return OK;
 }
 result cuMemsetD32Async(address to, unsigned value, size_t n, void *stream) {
-  CALL(void) stream;
+  WORK(void) stream;
   for (size_t i = 0; i < n; i++) ((unsigned *)(uintptr_t)to)[i] = value;
   return OK;
 }
 result cuMemsetD2D8Async(address to, size_t pitch, unsigned char value, size_t width, size_t height, void *stream) {
-  CALL(void) stream;
+  WORK(void) stream;
   for (size_t i = 0; i < height; i++) memset((char *)(uintptr_t)to + i * pitch, value, width);
   return OK;
 }
@@ -456,7 +469,7 @@ result cuModuleGetGlobal_v2(address *out, size_t *bytes, struct module *module, 
 }
 result cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                       unsigned shared, void *stream, void **params, void **extra) {
-  CALL(void) function, (void)gy, (void)gz, (void)by, (void)bz, (void)shared, (void)stream, (void)params, (void)extra;
+  WORK(void) function, (void)gy, (void)gz, (void)by, (void)bz, (void)shared, (void)stream, (void)params, (void)extra;
   return gx && bx ? OK : INVALID;
 }
 result cuFuncGetAttribute(int *value, int attribute, void *function) {
@@ -474,18 +487,19 @@ result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, 
   return OK;
 }
 
-/* ---- graphs: empty ones ---------------------------------------------------------------------------------------- */
+/* ---- graphs: how many calls were noted ---------------------------------------------------------------------------------------- */
 
-static int capturing;
 result cuStreamBeginCapture_v2(void *stream, int mode) {
   CALL(void) stream, (void)mode;
   capturing = 1;
+  noted = 0;
   return OK;
 }
 result cuStreamEndCapture(void *stream, void **graph) {
   CALL(void) stream;
   capturing = 0;
-  *graph = malloc(1);
+  *graph = malloc(sizeof noted);
+  *(size_t *)*graph = noted;
   return OK;
 }
 result cuStreamIsCapturing(void *stream, int *status) {
@@ -507,8 +521,8 @@ result cuGraphLaunch(void *exec, void *stream) {
   return OK;
 }
 result cuGraphGetNodes(void *graph, void **nodes, size_t *n) {
-  CALL(void) graph, (void)nodes;
-  *n = 0;
+  CALL(void) nodes;
+  *n = *(size_t *)graph;
   return OK;
 }
 result cuGraphDestroy(void *graph) {
