@@ -401,6 +401,26 @@ support.each_device(function(id)
     end
   end)
 
+  it("K2 the limit holds for a folder that others filled, whatever this process stored elsewhere", function()
+    support.defer(function()
+      testing.kernel_setenv("LUHIP_CACHE_LIMIT", nil)
+    end)
+    local other = support.temporary_directory() .. "/cache"
+    for value = 1, 3 do
+      local script = ("require('luhip').open(...):compile(%q, { defines = { V = %d } })"):format(source, value)
+      local result = support.lua(script, { env = { LUHIP_CACHE_DIR = other, LUHIP_CACHE_LIMIT = "0" } }, id)
+      assert.equal(0, result.code, result.stderr)
+    end
+    assert.equal(3, #entries(other))
+    testing.kernel_setenv("LUHIP_CACHE_LIMIT", tostring(size(entries(other)[1]) * 5 // 2))
+    compile(1)
+    assert.equal(1, #entries(folder))
+    testing.kernel_setenv("LUHIP_CACHE_DIR", other)
+    compile(4)
+    assert.equal(2, #entries(other))
+    assert.same(from_disk, (compile(4)))
+  end)
+
   it("K2 an entry that is larger than the limit is kept, alone", function()
     support.defer(function()
       testing.kernel_setenv("LUHIP_CACHE_LIMIT", nil)

@@ -2,8 +2,8 @@
  * disk_limit.c - the oldest entries go.
  *
  * An entry's time of change says when it was used last: a hit sets it. Looking at the folder costs a stat for each entry,
- * so it is done at a process's first store and then whenever what was stored since, or might have been by others, could
- * matter. Processes need not agree: each removes the same oldest ones, one that was removed already is no error, and who
+ * so it is done at a process's first store into it and then whenever what was stored since, or might have been by others,
+ * could matter. Processes need not agree: each removes the same oldest ones, one that was removed already is no error, and who
  * is reading one reads on. Temporary files that a process left when it died are removed as well once they are old.
  */
 #include "kernel/disk_limit.h"
@@ -36,7 +36,9 @@ struct entries {
 
 static struct {
   pthread_mutex_t lock;
-  bool looked;
+  bool looked; /* at the folder of these numbers; what follows is of it */
+  dev_t device;
+  ino_t folder;
   uint64_t bytes; /* when it was looked at last, and what was stored since */
   unsigned stores;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -114,17 +116,31 @@ static uint64_t look_and_shrink(int folder, uint64_t limit, const char *kept) {
 
 /* ---- when ------------------------------------------------------------------------------------------------------- */
 
-void disk_stored(int folder, const char *name, size_t bytes) {
-  uint64_t limit = 0;
-  if (config_number(CONFIG_CACHE_LIMIT, &limit, NULL) != LUHIP_OK || !limit) return;
-  pthread_mutex_lock(&state.lock);
+static bool is_known(int folder) {
+  struct stat info;
+  if (fstat(folder, &info) != 0) return false;
+  bool known = state.looked && info.st_dev == state.device && info.st_ino == state.folder;
+  state.device = info.st_dev;
+  state.folder = info.st_ino;
+  return known;
+}
+
+/* Whether what was stored may have made the folder too large. */
+static bool is_due(int folder, uint64_t limit, size_t bytes) {
+  if (!is_known(folder)) return true;
   state.bytes += (bytes + BLOCK - 1) / BLOCK * BLOCK;
   state.stores++;
-  bool due = !state.looked || state.bytes > limit || state.stores >= STORES_BETWEEN_LOOKS;
-  if (due) {
-    state.looked = true;
+  return state.bytes > limit || state.stores >= STORES_BETWEEN_LOOKS;
+}
+
+void disk_stored(int folder, const char *name, size_t bytes) {
+  uint64_t limit = 0;
+  bool limited = config_number(CONFIG_CACHE_LIMIT, &limit, NULL) == LUHIP_OK && limit;
+  pthread_mutex_lock(&state.lock);
+  if (limited && is_due(folder, limit, bytes)) {
     state.stores = 0;
     state.bytes = look_and_shrink(folder, limit, name);
   }
+  state.looked = limited; /* without a limit nothing is counted */
   pthread_mutex_unlock(&state.lock);
 }
