@@ -268,13 +268,14 @@ typedef struct luhip_open_options {
   bool checked;        /* CPU: guard pages around every buffer. Conflicts with an open unchecked device. */
   size_t memory_limit; /* bytes that the device's pools may hold from the driver, 0: none */
   unsigned timeout_ms; /* CPU: watchdog for one launch; 0: the default, 10 s (LUHIP_TIMEOUT, ms) */
-  /* Device memory of every stream; copied. NULL: "sub-slices" for the device's memory or the limit, but "direct" for the
-     CPU device, whose guard pages stand around the driver's allocations. Ignored in checked mode, which is "direct". */
+  /* Device memory of every stream; copied. NULL: what the setting memory.pools names, else "sub-slices" for the device's
+     memory or the limit, but "direct" for the CPU device, whose guard pages stand around the driver's allocations.
+     Ignored in checked mode, which is "direct". */
   const luhip_pool *pools;
   size_t npools;
   const char
       *preset; /* where pools is NULL: the name of a preset, for the device's memory or the limit; NULL: as said */
-  luhip_persistent_policy persistent;
+  luhip_persistent_policy persistent; /* AUTO: what the setting memory.persistent says, which is AUTO too */
 } luhip_open_options;
 
 /* Opens "cpu:0", "cuda", ... or the best device present for NULL or "" (LUHIP_DEVICE overrides). Opening an

@@ -60,6 +60,7 @@ local WANTED = {
   path = "a string",
   sink = "a string, or in a script a function",
   level = '"off", "basic" or "full"',
+  word = "a string",
   switch = "true or false",
   count = "a whole number",
   milliseconds = "a whole number of milliseconds",

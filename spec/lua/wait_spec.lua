@@ -73,6 +73,30 @@ support.each_device(function(id)
       assert.truthy(r.stdout:find("false [^\n]*interrupted!"), r.stdout .. r.stderr)
     end)
 
+    -- Making room waits for who uses what is cached; what the wait did not see the end of stays cached.
+    for name, use in pairs {
+      ["a fill"] = "y:fill(1)",
+      ["a launch"] = "spin:launch({ grid = 1, block = 1 }, y)",
+      ["a clean-up"] = "dev:memory_cleanup()",
+    } do
+      it("B7 Ctrl-C ends the wait of " .. name .. " that makes room, which frees and claims nothing then", function()
+        local r = interrupted(
+          id,
+          ([[
+            local old, y = dev:buffer("u8", 5000), dev:buffer("i32", 99999)
+            old:fill(1)
+            old:free()
+            local before = dev:memory().cached
+            require("luhip.core").testing.driver_fail { call = "hipMalloc", error = "hipErrorOutOfMemory" }
+            local _, e = pcall(function() %s end)
+            print(before >= 5000 and dev:memory().cached == before, y:check())
+            error(e, 0)
+          ]]):format(use)
+        )
+        assert.truthy(r.stdout:find("true\ttrue\nfalse [^\n]*interrupted!"), r.stdout .. r.stderr)
+      end)
+    end
+
     it("B7 Ctrl-C ends a wait inside a coroutine, and raises where it was resumed", function()
       local r = interrupted(id, "print(pcall(coroutine.wrap(function() dev:sync() end))) return 1")
       assert.truthy(r.stdout:find("false [^\n]*interrupted!"), r.stdout .. r.stderr)

@@ -232,6 +232,55 @@ describe("configuration", function()
     assert.matches("^config.*cpu.memory.*comes too late", lines[3])
   end)
 
+  it("J7 L1 pools and the persistent mode of a device can be asked for by settings", function()
+    local text = run(
+      [[
+      local function roles(dev)
+        local x = dev:buffer("u8", 100, 1)
+        for _, pool in ipairs(dev:memory_pools()) do
+          if pool.live > 0 and not pool.pinned then
+            io.write(pool.kind, " ", pool.role, "\n")
+          end
+        end
+        x:free()
+      end
+      luhip.config { device = "cpu:0" }
+      print(luhip.config "memory.pools", luhip.config "memory.persistent")
+      for _, policy in ipairs { "auto", "disabled", "enforced" } do
+        luhip.config { memory = { persistent = policy } }
+        local dev = luhip.open()
+        roles(dev)
+        dev:memory_mode "persistent"
+        roles(dev)
+        dev:close()
+      end
+      local dev = luhip.open { persistent = "disabled" } -- says more than the setting
+      roles(dev)
+      dev:close()
+      print(try(luhip.config, { memory = { persistent = "sometimes" } }))
+      print(try(luhip.config, { memory = { pools = "many" } }))
+    ]],
+      nil,
+      { LUHIP_MEMORY_POOLS = "exclusive" }
+    )
+    local lines = {}
+    for line in text:gmatch "[^\n]+" do
+      lines[#lines + 1] = line
+    end
+    assert.equal("exclusive\tauto\tdefault\t", lines[1])
+    assert.same({
+      "exclusive layout",
+      "persistent persistent",
+      "exclusive layout",
+      "exclusive layout",
+      "persistent persistent",
+      "persistent persistent",
+      "exclusive layout",
+    }, table.move(lines, 2, 8, 1, {}))
+    assert.matches("^config.*memory.persistent' is 'sometimes'.*auto, disabled or enforced", lines[9])
+    assert.matches("^config.*memory.pools' is 'many'.*sub%-slices, exclusive or direct", lines[10])
+  end)
+
   it("L1 the checked mode can be asked for by a setting", function()
     local text = run(
       [[

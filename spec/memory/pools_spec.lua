@@ -56,7 +56,7 @@ describe("sliced pools", function()
     end
   end)
 
-  it("J3 the smallest hole that is large enough is taken (repair)", function()
+  it("J3 best fit: the smallest hole that is large enough is taken (repair)", function()
     local box = sliced()
     local slices = {}
     for i, bytes in ipairs { 512, 32, 128, 32, 256, 32, 2048, 1056 } do
@@ -270,7 +270,7 @@ describe("direct pools", function()
     assert.equal(before, box:figures().allocations)
   end)
 
-  it("J4 what is larger than any pool takes is an allocation of its own, where there is so much (repair)", function()
+  it("J4 what is larger than any pool takes is a direct allocation, where there is so much (repair)", function()
     local box = manager({ { kind = "sliced", page = 4096, slice = 4096 } }, { total = MIB })
     local a = box:take(MIB // 2)
     assert.equal(MIB // 2, pool(box, "overflow").reserved)

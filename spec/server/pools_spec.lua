@@ -216,7 +216,7 @@ support.each_device(function(id)
     end, "pools")
   end)
 
-  it("J6 the report shows every pool: kind, configuration, usage, pages now and at most, largest request", function()
+  it("J6 the report shows every pool, pinned ones too: its configuration, what it holds, and held at most", function()
     local dev = support.open(id, { pools = { { kind = "sliced", page = 64 << 10, slice = 8 << 10, cap = 1 << 20 } } })
     local x, y = dev:buffer("f32", 1000, 1), dev:buffer("u8", 100 << 10, 1)
     local report = dev:memory_report()

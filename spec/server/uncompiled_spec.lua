@@ -59,6 +59,18 @@ support.each_device(function(id)
     carries(z)
   end)
 
+  it("D2 a lazy kernel that does not compile is compiled once, however often it is launched", function()
+    local core = require "luhip.core"
+    local broken = lazy(BROKEN .. "// once\n", "broken")
+    local before = core.compile_stats().compiles
+    for _ = 1, 3 do
+      local y, z = zeros(), zeros()
+      broken:launch(over, zeros(), y, z, N)
+      carries(y, "no_such_thing")
+    end
+    assert.equal(before + 1, core.compile_stats().compiles)
+  end)
+
   it("D2 the error goes on to what is made of those buffers", function()
     local x, y, z, w = zeros(), zeros(), zeros(), zeros()
     lazy(BROKEN):launch(over, x, y, z, N)

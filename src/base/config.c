@@ -19,8 +19,9 @@
 
 extern char **environ;
 
-enum type { TEXT, PATH, COUNT, MILLISECONDS, SIZE, SWITCH, LEVEL, SINK };
-static const char *const type_names[] = {"text", "path", "count", "milliseconds", "size", "switch", "level", "sink"};
+enum type { TEXT, PATH, COUNT, MILLISECONDS, SIZE, SWITCH, LEVEL, SINK, PRESET, POLICY };
+static const char *const type_names[] = {"text",   "path",  "count", "milliseconds", "size",
+                                         "switch", "level", "sink",  "word",         "word"};
 
 struct setting {
   luhip_setting shown;
@@ -97,6 +98,8 @@ static bool parse_word(const char *text, const char *const *words, unsigned alik
 static bool parse(const struct setting *setting, const char *text, uint64_t *number) {
   static const char *const switches[] = {"off", "false", "no", "0", "on", "true", "yes", "1", NULL};
   static const char *const levels[] = {"off", "basic", "full", NULL};
+  static const char *const presets[] = {"sub-slices", "exclusive", "direct", NULL};
+  static const char *const policies[] = {"auto", "disabled", "enforced", NULL}; /* luhip_persistent_policy */
   *number = 0;
   switch (setting->type) {
   case COUNT:
@@ -108,6 +111,10 @@ static bool parse(const struct setting *setting, const char *text, uint64_t *num
     return parse_word(text, switches, 4, number);
   case LEVEL:
     return parse_word(text, levels, 1, number);
+  case PRESET:
+    return parse_word(text, presets, 1, number);
+  case POLICY:
+    return parse_word(text, policies, 1, number);
   case TEXT:
   case PATH:
   case SINK:

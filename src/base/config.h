@@ -31,7 +31,7 @@ struct config_value {
 };
 
 void config_find(enum config_id id, struct config_value *value);
-/* COUNT, MILLISECONDS, SIZE, SWITCH (0 or 1), LEVEL (0 to 2); not written where nothing is set. E_CONFIG names the
+/* COUNT, MILLISECONDS, SIZE, SWITCH (0 or 1), LEVEL (0 to 2), POLICY (as luhip_persistent_policy); not written where nothing is set. E_CONFIG names the
    origin, the value and what is wanted. */
 luhip_status config_number(enum config_id id, uint64_t *number, luhip_error **error);
 /* A wrong value counts as the built-in one: luhip_open has refused it. */

@@ -11,7 +11,8 @@
 #define SETTING_LEVEL_FORM "a level: off, basic or full"
 
 /* X(ID, key, variable, type, low, high, standard, own, wanted, meaning)
-   type      TEXT, PATH, COUNT (low..high), MILLISECONDS, SIZE (low.. bytes), SWITCH, LEVEL or SINK
+   type      TEXT, PATH, COUNT (low..high), MILLISECONDS, SIZE (low.. bytes), SWITCH, LEVEL, SINK, or a word of a list of
+             its own: PRESET, POLICY
    standard  the built-in value as text; "": none
    own       true: not to be set by a luhip.conf.lua that lies in a working folder: it names what is run or written
    wanted    completes "it is 'x', which is not ..." */
@@ -23,6 +24,15 @@
     "milliseconds after which a launch on the CPU device counts as endless; 0: never")                                 \
   X(MEMORY_LIMIT, "memory.limit", "LUHIP_MEMORY_LIMIT", SIZE, 0, 0, "0", false, SETTING_SIZE_FORM,                     \
     "how much memory a device may hold where `luhip.open` names no limit; 0: all there is")                            \
+  X(MEMORY_POOLS, "memory.pools", "LUHIP_MEMORY_POOLS", PRESET, 0, 0, "", false,                                       \
+    "a preset: sub-slices, exclusive or direct",                                                                       \
+    "the pools of a device where `luhip.open` names none: `sub-slices`, `exclusive` or `direct`; `direct` on the CPU " \
+    "device, else `sub-slices`")                                                                                       \
+  X(MEMORY_PERSISTENT, "memory.persistent", "LUHIP_MEMORY_PERSISTENT", POLICY, 0, 0, "auto", false,                    \
+    "a policy: auto, disabled or enforced",                                                                            \
+    "what the persistent pools serve where `luhip.open` says nothing: captures and persistent mode (`auto`), "         \
+    "captures "                                                                                                        \
+    "alone (`disabled`), or everything (`enforced`)")                                                                  \
   X(MAX_STREAMS, "streaming.max_streams", "LUHIP_MAX_STREAMS", COUNT, 1, 128, "128", false,                            \
     "a number of streams from 1 to 128", "how many streams a device may have beside its default one, 1 to 128")        \
   X(CPU_THREADS, "cpu.threads", "LUHIP_CPU_THREADS", COUNT, 1, UINT64_MAX, "", false,                                  \

@@ -2,9 +2,9 @@
  * cache.c - the memory side of the cache, and the one place where its two sides and the compiler meet.
  *
  * A slot is in the table from the moment somebody began to build it. Who finds it still building waits on one
- * condition variable for all slots: compiles are few. A slot that failed, went stale or was evicted leaves the table
- * at once and dies with the last thread that looks at it. Ready slots are kept by recent use, up to a number and a
- * size.
+ * condition variable for all slots: compiles are few. A slot that failed for reasons beyond its key, went stale or was
+ * evicted leaves the table at once and dies with the last thread that looks at it. The others are kept by recent use, up
+ * to a number and a size.
  */
 #include "kernel/cache.h"
 #include "kernel/disk.h"
@@ -23,10 +23,10 @@ enum slot_state { SLOT_BUILDING, SLOT_READY, SLOT_FAILED };
 
 struct slot {
   struct slot *next;          /* in its bucket */
-  struct slot *newer, *older; /* ready ones, by use */
+  struct slot *newer, *older; /* kept ones, by use */
   uint8_t key[HASH_BYTES];
   enum slot_state state;
-  bool in_table;
+  bool in_table, kept;
   int refs; /* the table's and each looking thread's */
   luhip_status status;
   luhip_error *error;
@@ -38,7 +38,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t built = PTHREAD_COND_INITIALIZER;
 static struct slot *buckets[BUCKETS];
 static struct slot *newest, *oldest;
-static size_t ready_slots, ready_bytes;
+static size_t kept_slots, kept_bytes;
 
 static atomic_uint_fast64_t compiles, memory_hits, disk_hits, disk_rejects;
 
@@ -97,25 +97,30 @@ static void link_newest(struct slot *slot) {
   if (!oldest) oldest = slot;
 }
 
+static size_t bytes_of(const struct slot *slot) {
+  return slot->image ? slot->image->code_bytes : 0;
+}
+
 static void remove_slot(struct slot *slot) {
   if (!slot->in_table) return;
   struct slot **at = bucket_of(slot->key);
   while (*at != slot) at = &(*at)->next;
   *at = slot->next;
   slot->in_table = false;
-  if (slot->state == SLOT_READY) {
+  if (slot->kept) {
     unlink_use(slot);
-    ready_slots--;
-    ready_bytes -= slot->image->code_bytes;
+    kept_slots--;
+    kept_bytes -= bytes_of(slot);
   }
   drop_slot(slot);
 }
 
 static void keep_slot(struct slot *slot) {
   link_newest(slot);
-  ready_slots++;
-  ready_bytes += slot->image->code_bytes;
-  while (oldest != slot && (ready_slots > MAX_SLOTS || ready_bytes > max_bytes)) remove_slot(oldest);
+  slot->kept = true;
+  kept_slots++;
+  kept_bytes += bytes_of(slot);
+  while (oldest != slot && (kept_slots > MAX_SLOTS || kept_bytes > max_bytes)) remove_slot(oldest);
 }
 
 /* ---- fetching --------------------------------------------------------------------------------------------------- */
@@ -138,16 +143,19 @@ static bool load_from_disk(struct slot *slot) {
 /* The builder's part: fills the slot without the lock, then publishes it. */
 static luhip_status build_slot(struct slot *slot, cache_build *build, void *user, struct kernel_image **image,
                                luhip_error **error) {
-  bool storable = true;
+  bool lasting = true;
   if (!load_from_disk(slot)) {
-    slot->status = build(user, &slot->image, &slot->dependencies, &storable, &slot->error);
-    if (slot->status == LUHIP_OK && storable) disk_store(slot->key, slot->image, &slot->dependencies);
+    slot->status = build(user, &slot->image, &slot->dependencies, &lasting, &slot->error);
+    if (slot->status == LUHIP_OK && lasting) disk_store(slot->key, slot->image, &slot->dependencies);
   }
   pthread_mutex_lock(&lock);
   slot->state = slot->status == LUHIP_OK ? SLOT_READY : SLOT_FAILED;
   luhip_status status = take_result(slot, image, error);
-  if (slot->state == SLOT_READY) keep_slot(slot);
-  if (slot->state == SLOT_FAILED || !storable) remove_slot(slot);
+  if (lasting) {
+    keep_slot(slot);
+  } else {
+    remove_slot(slot);
+  }
   pthread_cond_broadcast(&built);
   drop_slot(slot);
   pthread_mutex_unlock(&lock);
@@ -172,7 +180,7 @@ luhip_status cache_fetch(const uint8_t key[HASH_BYTES], cache_build *build, void
     while (slot->state == SLOT_BUILDING) pthread_cond_wait(&built, &lock);
     if (waited || is_fresh(slot)) {
       luhip_status status = take_result(slot, image, error);
-      if (slot->in_table && slot->state == SLOT_READY) {
+      if (slot->kept && slot->in_table) {
         unlink_use(slot);
         link_newest(slot);
       }

@@ -10,12 +10,13 @@
 #include "kernel/depend.h"
 #include "kernel/kernel.h"
 
-/* Compiles. *storable false: the result must not be kept (a file changed meanwhile). */
+/* Compiles. *lasting false: the result must not be kept (a file changed meanwhile). A failure that lasts is kept in
+   memory alone. */
 typedef luhip_status cache_build(void *user, struct kernel_image **image, struct dependencies *dependencies,
-                                 bool *storable, luhip_error **error);
+                                 bool *lasting, luhip_error **error);
 
 /* The image of the key: from memory, from disk, or built. Two threads that want one key at once build it once; the
-   second waits and shares the result, an error too. */
+   second waits and shares the result, an error too. Errors are never changed, so one may be given to many. */
 luhip_status cache_fetch(const uint8_t key[HASH_BYTES], cache_build *build, void *user, struct kernel_image **image,
                          luhip_error **error);
 /* Counts a run of a compiler (luhip_compile_get_stats). */

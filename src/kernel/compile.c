@@ -228,7 +228,15 @@ static luhip_status compile_source(const struct setup *setup, struct source *sou
   return run_compiler(setup, source, result, error);
 }
 
-static luhip_status build(void *user, struct kernel_image **image, struct dependencies *dependencies, bool *storable,
+/* Whether the source is wrong wherever it is compiled: the compiler points at a line, and nothing outside the key was
+   read. What it says of a full disk has no line. */
+static bool is_lasting(const struct setup *setup, luhip_status status, const luhip_error *error) {
+  if (status != LUHIP_E_COMPILE || !error || dependencies_possible(setup)) return false;
+  const luhip_diagnostic *list;
+  return luhip_error_diagnostics(error, &list) > 0 && list[0].line > 0 && strcmp(list[0].severity, "error") == 0;
+}
+
+static luhip_status build(void *user, struct kernel_image **image, struct dependencies *dependencies, bool *lasting,
                           luhip_error **error) {
   struct setup *setup = user;
   struct source source;
@@ -241,7 +249,10 @@ static luhip_status build(void *user, struct kernel_image **image, struct depend
   if (status == LUHIP_OK) status = find_hidden(setup, &source, error);
   if (status == LUHIP_OK) status = compile_source(setup, &source, &result, error);
   if (status == LUHIP_OK) status = make_image(setup, &source, &result, image, error);
-  if (status == LUHIP_OK) *storable = dependencies_collect(dependencies, result.dependencies, setup, since);
+  if (status == LUHIP_OK)
+    *lasting = dependencies_collect(dependencies, result.dependencies, setup, since);
+  else
+    *lasting = is_lasting(setup, status, error ? *error : NULL);
   setup->target->api->hipxCompileFree(&result);
   source_free(&source);
   return status;
@@ -250,8 +261,8 @@ static luhip_status build(void *user, struct kernel_image **image, struct depend
 static luhip_status fetch(struct setup *setup, struct kernel_image **image, luhip_error **error) {
   if (!setup->options->no_cache) return cache_fetch(setup->key, build, setup, image, error);
   struct dependencies dependencies = {0};
-  bool storable;
-  luhip_status status = build(setup, image, &dependencies, &storable, error);
+  bool lasting;
+  luhip_status status = build(setup, image, &dependencies, &lasting, error);
   dependencies_free(&dependencies);
   return status;
 }

@@ -93,6 +93,40 @@ static bool names_files(const struct setup *setup) {
   return setup->folders.n > 0;
 }
 
+/* "x.h" of the headers that were given. The names between quotes, which reach to the end of the text or the line. */
+static bool is_given(const struct setup *setup, const char *name, size_t length) {
+  for (size_t i = 0; i < setup->names.n; i++)
+    if (strlen(setup->names.list[i]) == length && memcmp(setup->names.list[i], name, length) == 0) return true;
+  return false;
+}
+
+/* The word in a comment counts as well: then a failure is not kept, which costs a compile. */
+static bool includes_files(const struct setup *setup, const char *text) {
+  static const char word[] = "include";
+  for (const char *at = text; (at = strstr(at, word)) != NULL;) {
+    at += sizeof word - 1;
+    at += strspn(at, " \t");
+    if (*at != '"' && *at != '<') return true;
+    const char *name = ++at;
+    at += strcspn(at, "\">\n");
+    if (!is_given(setup, name, (size_t)(at - name))) return true;
+  }
+  return strstr(text, "embed") || strstr(text, "import");
+}
+
+bool dependencies_possible(const struct setup *setup) {
+  if (setup->folders.n || includes_files(setup, setup->source)) return true;
+  for (size_t i = 0; i < setup->texts.n; i++)
+    if (includes_files(setup, setup->texts.list[i])) return true;
+  for (size_t i = 0; i < setup->definitions.n; i++)
+    if (includes_files(setup, setup->definitions.list[i])) return true;
+  for (size_t i = 0; i < setup->flags.n; i++) /* others than these may name files */
+    if (!strchr("OfmWg", setup->flags.list[i][1]) || setup->flags.list[i][0] != '-' ||
+        strchr(setup->flags.list[i], '/'))
+      return true;
+  return false;
+}
+
 bool dependencies_collect(struct dependencies *dependencies, char *const *files, const struct setup *setup,
                           struct timespec since) {
   if (asks_for_files(setup->source) || any_asks(&setup->definitions) || any_asks(&setup->texts)) return false;

@@ -27,6 +27,8 @@ struct timespec dependencies_now(void);
    (__has_include), the compiler does not say and could read some, or memory ran out. */
 bool dependencies_collect(struct dependencies *dependencies, char *const *files, const struct setup *setup,
                           struct timespec since);
+/* Whether a file may have been read that is none of the compiler's own and none of the setup's headers. */
+bool dependencies_possible(const struct setup *setup);
 bool dependencies_add(struct dependencies *dependencies, const char *path, bool absent,
                       const uint8_t digest[HASH_BYTES]);
 /* Whether all is as it was. */

@@ -26,17 +26,18 @@ static struct failure *claim_no_memory(struct allocation *allocation, luhip_erro
 
 static enum command_state materialise(struct command *command, struct allocation *allocation, bool last,
                                       struct failure **failure) {
-  luhip_error *error;
+  luhip_error *error = NULL;
+  luhip_status status;
   /* While something is recorded nothing is given back to the driver, so there is nothing to be had by it. */
   switch (allocation_materialise(allocation, command->slot, last || command->device->recordings, &error)) {
   case MANAGER_OK:
     return COMMAND_READY;
   case MANAGER_RELEASE:
     command_hold(command);
-    if (memory_release(command->device)) return COMMAND_AGAIN;
-    error = error_new(LUHIP_E_FREED, "device %s was closed", command->device->info.id);
+    status = memory_release(command->device, &error);
+    if (!status) return COMMAND_AGAIN;
     *failure = failure_new(&command->device->failures, error);
-    return COMMAND_FAILED;
+    return status == LUHIP_E_FREED ? COMMAND_FAILED : COMMAND_RETURNED;
   default:
     if (luhip_error_kind(error) == LUHIP_E_OOM && host_repeats()) {
       *failure = failure_new(&command->device->failures, error);

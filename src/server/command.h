@@ -37,7 +37,8 @@ enum command_state {
   COMMAND_READY,
   COMMAND_AGAIN,   /* the lock was dropped to make memory: look at the claims again */
   COMMAND_FAILED,  /* *failure, held */
-  COMMAND_RETURNED /* the same, but it is for the caller alone, who will repeat the operation: nothing is claimed */
+  COMMAND_RETURNED /* the same, but it is for the caller alone, who will repeat the operation or gave it up: nothing is
+                      claimed */
 };
 
 bool command_find_taints(const struct command *command, struct failure_set *set);

@@ -178,12 +178,14 @@ void device_release(luhip_device *device) {
 
 /* What the caller left open. A device without a checked mode is not asked for one by a setting. */
 static luhip_status fill_options(const luhip_device *device, luhip_open_options *options, luhip_error **error) {
-  uint64_t timeout = options->timeout_ms, limit = options->memory_limit;
+  uint64_t timeout = options->timeout_ms, limit = options->memory_limit, persistent = options->persistent;
   luhip_status status = timeout ? LUHIP_OK : config_number(CONFIG_TIMEOUT, &timeout, error);
   if (!status && !limit) status = config_number(CONFIG_MEMORY_LIMIT, &limit, error);
+  if (!status && !persistent) status = config_number(CONFIG_MEMORY_PERSISTENT, &persistent, error);
   if (status) return status;
   options->timeout_ms = (unsigned)timeout;
   options->memory_limit = (size_t)limit;
+  options->persistent = (luhip_persistent_policy)persistent;
   if (device->api->hipxSetChecked && config_is_on(CONFIG_CPU_CHECKED)) options->checked = true;
   return LUHIP_OK;
 }

@@ -3,6 +3,7 @@
  */
 #include "server/memory.h"
 
+#include "base/config.h"
 #include "base/log.h"
 #include "server/allocation.h"
 #include "server/capture.h"
@@ -60,6 +61,9 @@ static luhip_status choose_layout(luhip_device *device, luhip_error **error) {
   if (options->checked) return pools_preset("direct", total, &device->memory.layout, error);
   if (options->pools) return pools_copy(options->pools, options->npools, &device->memory.layout, error);
   const char *preset = device->provider->guards_allocations ? "direct" : "sub-slices";
+  struct config_value configured;
+  config_find(CONFIG_MEMORY_POOLS, &configured);
+  if (configured.text[0]) preset = configured.text;
   if (options->preset) preset = options->preset;
   return pools_preset(preset, total, &device->memory.layout, error);
 }
@@ -171,25 +175,50 @@ void memory_reap(luhip_device *device, uint32_t slot) {
   detach_idle(device, &memory->pinned);
 }
 
-static luhip_status wait_page(luhip_device *device, const struct page *page, struct waiting *waiting) {
+/* By slot, the last positions that anybody who uses empty pages has reached. */
+static void note_marks(uint64_t *last, const struct marks *marks) {
+  const struct mark *readers = marks_readers(marks);
+  if (marks->writer.position > last[marks->writer.slot]) last[marks->writer.slot] = marks->writer.position;
+  for (uint32_t i = 0; i < marks->nreaders; i++)
+    if (readers[i].position > last[readers[i].slot]) last[readers[i].slot] = readers[i].position;
+}
+
+static void note_pool(void *last, const struct pool *pool, const char *role) {
+  (void)role;
+  for (const struct page *page = pool->oldest; page; page = page->newer)
+    for (const struct slice *slice = page->first; slice; slice = slice->after) note_marks(last, &slice->marks);
+}
+
+/* Until all that uses what is cached now has passed. The pools keep it meanwhile, so that a wait that is ended leaves
+   everything as it was. */
+static luhip_status wait_cached(luhip_device *device, luhip_error **error) {
+  struct waiting waiting = waiting_start(NULL);
+  uint64_t last[SLOTS] = {0};
   luhip_status status = LUHIP_OK;
-  for (const struct slice *slice = page->first; slice && !status; slice = slice->after)
-    status = wait_marks(device, &slice->marks, waiting, NULL);
+  for (uint32_t i = 0; i < SLOTS; i++)
+    if (device->memory.slots[i]) manager_visit(&device->memory.slots[i]->device, note_pool, last);
+  for (uint32_t i = 0; i < SLOTS && !status; i++) status = wait_position(device, i, last[i], &waiting, error);
   return status;
 }
 
-bool memory_release(luhip_device *device) {
-  struct waiting waiting = waiting_start(NULL);
+luhip_status memory_release(luhip_device *device, luhip_error **error) {
+  luhip_error *reason = NULL;
+  luhip_status status = wait_cached(device, &reason);
+  if (status == LUHIP_E_INTERRUPTED || status == LUHIP_E_TIMEOUT || status == LUHIP_E_FREED)
+    return error_give(error, reason);
+  luhip_error_release(reason); /* a broken device: hipFree decides */
+  for (uint32_t i = 0; i < SLOTS; i++) {
+    struct memory *memory = device->memory.slots[i];
+    if (memory)
+      manager_detach(&memory->device, status ? NULL : order_passed, &device->memory.host, &device->trash.pages);
+  }
   struct page *list = device->trash.pages;
   device->trash.pages = NULL;
-  for (uint32_t i = 0; i < SLOTS; i++)
-    if (device->memory.slots[i]) manager_detach(&device->memory.slots[i]->device, NULL, NULL, &list);
-  for (const struct page *page = list; page; page = page->older)
-    if (wait_page(device, page, &waiting) != LUHIP_OK) break; /* a broken device: hipFree decides */
   device_drop(device);
   pages_free(list);
   device_retake(device);
-  return !device_closing(device);
+  if (!device_closing(device)) return LUHIP_OK;
+  return error_set(error, LUHIP_E_FREED, "device %s was closed", device->info.id);
 }
 
 void memory_close(luhip_device *device, bool free_memory) {
@@ -229,7 +258,9 @@ luhip_status luhip_device_memory_cleanup(luhip_device *device, luhip_error **err
   if (!status) {
     slots_poll(device);
     metadata_clear_all(device);
-    memory_release(device);
+    status = memory_release(device, error);
+  }
+  if (!status) {
     for (uint32_t i = 0; i < SLOTS; i++)
       if (device->memory.slots[i]) detach_idle(device, &device->memory.slots[i]->pinned);
     slots_reap(device);

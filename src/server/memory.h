@@ -23,9 +23,9 @@ struct manager *memory_of(luhip_device *device, uint32_t slot);
 void memory_stream_made(luhip_device *device, uint32_t slot);
 /* Its stream is gone and its work has passed: what is free is let go. */
 void memory_reap(luhip_device *device, uint32_t slot);
-/* Frees all cached device memory to the driver when its users have passed; drops the lock for it. False when the device
-   was closed meanwhile. */
-bool memory_release(luhip_device *device);
+/* Frees all cached device memory to the driver when its users have passed; drops the lock for it. E_INTERRUPTED and
+   E_TIMEOUT, nothing was freed then; E_FREED: the device was closed meanwhile. */
+luhip_status memory_release(luhip_device *device, luhip_error **error);
 
 /* Pinned memory for one operation or array of the slot; the host may touch it at once. NULL when there is none: never an
    error, there is plain memory then. It goes back by manager_give, with its marks. */
