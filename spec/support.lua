@@ -123,6 +123,16 @@ function support.open(id, options)
   return dev
 end
 
+--- A buffer of u8 that there is no memory for, whatever the pools: as much as the device has, some of which is in use.
+--- Using it fails with "oom".
+function support.beyond_memory(dev)
+  local some = dev:buffer("u8", 1, 0)
+  support.defer(function()
+    some:free()
+  end)
+  return dev:buffer("u8", dev.memory_bytes // 64 * 64)
+end
+
 ---- Errors ----------------------------------------------------------------------------------------------------
 
 --- fn must raise an error object of this kind whose text holds each fragment. Returns the error.

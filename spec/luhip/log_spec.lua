@@ -122,6 +122,26 @@ support.each_device(function(id)
     assert.matches("^before\nluhip: streams: device .* opened", support.read_file(folder .. "/log"))
   end)
 
+  it("L2 what is taken from the driver and given back is told, and what a plan makes up is not", function()
+    local code = [[
+      local luhip = require "luhip"
+      local dev = luhip.open(...)
+      dev:plan(function()
+        dev:buffer("u8", 7 << 20, 0)
+      end)
+      io.stderr:write "planned\n"
+      dev:buffer("u8", 5 << 20, 2):free()
+      dev:sync()
+      dev:memory_cleanup()
+    ]]
+    local result = support.lua(code, { env = { LUHIP_LOG_MEMORY = "basic", LUHIP_MEMORY_POOLS = "direct" } }, id)
+    assert.matches("^planned\n", result.stderr)
+    for _, done in ipairs { "taken from", "given back to" } do
+      local line = ("luhip: memory: %s: 5242880 bytes of device memory %s the driver"):format(id, done)
+      assert.truthy(result.stderr:find(line, 1, true), result.stderr)
+    end
+  end)
+
   it("L2 a file that cannot be opened is an error, and the old sink stays", function()
     start { level = "full" }
     support.assert_error_kind("config", function()

@@ -29,7 +29,7 @@ function captures.on(id)
 
   --- A buffer that carries a failure: of an allocation that no device can have.
   function c.stale()
-    local huge = dev:buffer("u8", 1 << 50)
+    local huge = support.beyond_memory(dev)
     local x = dev:buffer("u8", 4 * n, 0)
     x:copy(huge:slice(1, 4 * n))
     assert(not x:check())

@@ -23,7 +23,7 @@ support.each_device(function(id)
   end
   -- A buffer that carries a failure: of an allocation that no device can have.
   local function stale()
-    local huge = dev:buffer("u8", 1 << 50)
+    local huge = support.beyond_memory(dev)
     local y = dev:buffer("u8", 4 * N, 1)
     y:copy(huge:slice(1, 4 * N))
     assert.is_nil((y:check()))
@@ -288,7 +288,7 @@ support.each_device(function(id)
 
     it("G4 so does an operation that cannot have its memory", function()
       local w = dev:start_profile()
-      local huge = dev:buffer("u8", 1 << 50)
+      local huge = support.beyond_memory(dev)
       pcall(huge.fill, huge, 0)
       support.assert_error_kind("oom", function()
         w:stop()

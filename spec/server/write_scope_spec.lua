@@ -61,7 +61,7 @@ support.each_device(function(id)
   it("D8 memory that cannot be had claims what the launch would have written", function()
     local x, y = dev:buffer("f32", 8, 1), dev:buffer("f32", 8)
     dev:sync()
-    local huge = dev:buffer("u8", dev.memory_bytes * 2):view "f32"
+    local huge = support.beyond_memory(dev):view "f32"
     k.accumulate:launch(work.over(8), huge, y, 8)
     fails("oom", function()
       y:read()

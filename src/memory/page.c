@@ -9,6 +9,12 @@
 
 enum { SPARE = 64 }; /* records that are kept */
 
+static void tell(const struct storage *storage, size_t bytes, const char *done) {
+  if (!storage->device) return;
+  LOG(LOG_MEMORY, LOG_BASIC, "%s: %zu bytes of %s memory %s the driver, %zu held", storage->device, bytes,
+      storage->what, done, storage->reserved);
+}
+
 enum page_result page_new(struct storage *storage, size_t bytes, struct page **out, int *code) {
   if (!storage_within_limit(storage, bytes)) return PAGE_LIMIT;
   struct page *page = calloc(1, sizeof *page);
@@ -22,7 +28,7 @@ enum page_result page_new(struct storage *storage, size_t bytes, struct page **o
   *page = (struct page){.address = address, .bytes = bytes, .storage = storage, .first = slice};
   *slice = (struct slice){.address = address, .bytes = bytes, .page = page};
   storage->reserved += bytes;
-  LOG(LOG_MEMORY, LOG_BASIC, "%zu bytes taken from the driver, %zu held", bytes, storage->reserved);
+  tell(storage, bytes, "taken from");
   *out = page;
   return PAGE_OK;
 failed:
@@ -33,7 +39,7 @@ failed:
 
 void page_leave(struct page *page) {
   page->storage->reserved -= page->bytes;
-  LOG(LOG_MEMORY, LOG_BASIC, "%zu bytes given back to the driver, %zu held", page->bytes, page->storage->reserved);
+  tell(page->storage, page->bytes, "given back to");
   page->pool = NULL;
 }
 

@@ -15,6 +15,7 @@ struct slice;
 
 struct storage {
   void *user;
+  const char *device, *what; /* for log lines, "cpu:0" and "pinned"; NULL: none, it is no memory */
   /* 0, or a code of the storage's own; *address is aligned at least as `alignment` says. bytes > 0. */
   int (*allocate)(void *user, size_t bytes, void **address);
   /* May wait for the device; called without a lock. */

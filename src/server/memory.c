@@ -72,6 +72,8 @@ luhip_status memory_open(luhip_device *device, luhip_error **error) {
   struct device_memory *memory = &device->memory;
   memory->host = (struct order_view){device, SLOTS};
   memory->device = (struct storage){.user = device,
+                                    .device = device->info.id,
+                                    .what = "device",
                                     .allocate = allocate_device,
                                     .release = release_device,
                                     .full = hip_ErrorOutOfMemory,
@@ -79,6 +81,8 @@ luhip_status memory_open(luhip_device *device, luhip_error **error) {
                                     .total = device->info.memory_bytes,
                                     .limit = device->options.memory_limit};
   memory->pinned = (struct storage){.user = device,
+                                    .device = device->info.id,
+                                    .what = "pinned",
                                     .allocate = allocate_pinned,
                                     .release = release_pinned,
                                     .full = hip_ErrorOutOfMemory,

@@ -52,6 +52,7 @@ static bool open_plan(luhip_plan *plan, luhip_device *device, uint32_t slot) {
   size_t count = memory_layout(device, slot, layout);
   plan->storage = device->memory.device;
   plan->storage.user = plan;
+  plan->storage.device = NULL;
   plan->storage.allocate = allocate;
   plan->storage.release = release;
   plan->storage.reserved = plan->storage.cached = 0;
