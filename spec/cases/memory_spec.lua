@@ -78,7 +78,9 @@ support.each_device(function(id)
   it("rocm-systems#11642, hip#3775 an allocation that fails costs nothing", function()
     local total = dev.memory_bytes
     local half = math.min(total // 2, 256 << 20) -- half of the device where that is quick
-    local most = support.beyond_memory(dev).bytes
+    local beyond = support.beyond_memory(dev)
+    local most = beyond.bytes
+    beyond:free()
     local before = dev:memory()
     for _ = 1, 3 do
       local x = dev:buffer("u8", most)
