@@ -37,7 +37,11 @@ file(WRITE "${completions}/luhip" "eval \"\$(luhip completions bash)\"\n")
 file(WRITE "${completions}/_luhip" "#compdef luhip\neval \"\$(luhip completions zsh)\"\n")
 file(WRITE "${completions}/luhip.fish" "luhip completions fish | source\n")
 install(FILES "${completions}/luhip" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
-install(FILES "${completions}/_luhip" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+set(zsh_folder site-functions)
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr") # where Debian's zsh looks for what packages bring
+  set(zsh_folder vendor-completions)
+endif()
+install(FILES "${completions}/_luhip" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/${zsh_folder}")
 install(FILES "${completions}/luhip.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright)

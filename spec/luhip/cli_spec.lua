@@ -142,6 +142,17 @@ describe("the command", function()
     assert.equal("devices\n", r.stdout, r.stderr)
   end)
 
+  it("does without argparse but for options of commands, and says how to get it", function()
+    local root = support.root
+    local env = { LUA_PATH_5_4 = ("%s/lua/?.lua;%s/lua/?/init.lua"):format(root, root) }
+    assert.equal(0, luhip({ "devices" }, { env = env }).code)
+    for _, words in ipairs { { "devices", "--help" }, { "completions", "bash" } } do
+      local r = luhip(words, { env = env })
+      assert.equal(2, r.code)
+      assert.truthy(r.stderr:find("apt-get install lua-argparse", 1, true), r.stderr)
+    end
+  end)
+
   it("completes the options that compile and tune have", function()
     local parser = require("luhip.command_line").parser()
     for _, command in ipairs { "compile", "tune" } do

@@ -197,6 +197,17 @@ describe("the prompt at a terminal", function()
     leave(t)
   end)
 
+  it("goes on with the line after it was stopped and continued", function()
+    local t = start()
+    t:expect "> "
+    t:type "20 +"
+    t:expect "20 +"
+    os.execute(("kill -STOP %d && kill -CONT %d"):format(t.process, t.process))
+    t:type " 22\r"
+    t:expect "\n42\n> "
+    leave(t)
+  end)
+
   it("has commands of its own", function()
     local t = start()
     assert.equal(WELCOME, t:expect "> ")
