@@ -50,6 +50,9 @@ local function plain_line(session, prompt)
     session.output:write(prompt)
     session.output:flush()
   end
+  if session.interactive and session.input == io.stdin and core.isatty(0) then
+    core.await_input()
+  end
   local line = session.input:read "L"
   return line and line:gsub("\n$", "")
 end
@@ -223,6 +226,7 @@ local function start(session)
     session.output:write(("luhip %s, %s; :help tells more\n"):format(core.version, session.device.text()))
   end
   start_editor(session)
+  core.hold_interrupts(session.interactive)
   return session
 end
 
@@ -246,6 +250,7 @@ function repl.run(session)
       well = false
     end
   end
+  core.hold_interrupts(false)
   if session.interactive then
     session.output:write "\n"
   end

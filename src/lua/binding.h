@@ -362,10 +362,13 @@ void lb_compile_options(lua_State *L, int idx, const char *name, luhip_compile_o
 
 /* program.c and kernel.c */
 int lb_device_compile(lua_State *L);
-int lb_compile_for(lua_State *L);    /* image.c: core.compile_for */
-int lb_interruptible(lua_State *L);  /* interrupt.c: core.interruptible */
-int lb_editor_new(lua_State *L);     /* core.editor (edit.c) */
-int lb_append_private(lua_State *L); /* core.append_private (edit.c) */
+int lb_compile_for(lua_State *L);     /* image.c: core.compile_for */
+int lb_interruptible(lua_State *L);   /* interrupt.c: core.interruptible */
+int lb_hold_interrupts(lua_State *L); /* core.hold_interrupts */
+bool lb_interrupted(void);            /* whether Ctrl-C has come in the current core.interruptible */
+int lb_await_input(lua_State *L);     /* core.await_input (edit.c) */
+int lb_editor_new(lua_State *L);      /* core.editor (edit.c) */
+int lb_append_private(lua_State *L);  /* core.append_private (edit.c) */
 /* Pushes { {name=, type=, kind=, bytes=}, ... }; something keeps the list while Lua allocates. */
 void lb_push_params(lua_State *L, const luhip_param *list, size_t n);
 int lb_device_kernel(lua_State *L);

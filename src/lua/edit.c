@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -120,12 +121,37 @@ static bool goes_on(void *line) {
   return true;
 }
 
+/* Waits until standard input has something, or ended: true. False when a signal came, also one that came just before:
+   its handler has only set a flag, and a plain read would not know. */
+static bool await_input(void) {
+  struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+  sigset_t heard, before;
+  sigemptyset(&heard);
+  sigaddset(&heard, SIGINT);
+  sigaddset(&heard, SIGCONT);
+  sigaddset(&heard, SIGWINCH);
+  pthread_sigmask(SIG_BLOCK, &heard, &before);
+  bool signalled = lb_interrupted() || continued || resized;
+  if (!signalled) signalled = ppoll(&input, 1, NULL, &before) < 0 && errno == EINTR;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return !signalled;
+}
+
+/* core.await_input(): returns when a line can be read from the terminal, and after a signal */
+int lb_await_input(lua_State *L) {
+  (void)L;
+  continued = resized = 0;
+  while (!await_input() && !lb_interrupted()) continued = resized = 0;
+  return 0;
+}
+
 /* One character for libedit: 1; 0 at the end; -1 when a signal or an error ended the read. */
 static int give_character(void *line, wchar_t *character) {
   struct lb_editor *editor = editor_of(line);
   for (;;) {
     char byte;
-    ssize_t n = read(STDIN_FILENO, &byte, 1);
+    errno = EINTR;
+    ssize_t n = await_input() ? read(STDIN_FILENO, &byte, 1) : -1;
     if (n < 0 && errno == EINTR && goes_on(line)) continue;
     if (n <= 0) return (int)n;
     size_t used = mbrtowc(character, &byte, 1, &editor->partial);
@@ -287,6 +313,7 @@ static int editor_read(lua_State *L) {
   locale_t before = editor->locale ? uselocale(editor->locale) : (locale_t)0;
   int length = 0;
   editor->L = L;
+  continued = resized = 0;
   el_set(editor->line, EL_PREP_TERM, 1); /* before the prompt is seen: what is typed then is not echoed twice */
   const char *text = el_gets(editor->line, &length);
   editor->L = NULL;

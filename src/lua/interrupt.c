@@ -30,6 +30,24 @@ static void on_signal(int number) {
   if (L) lua_sethook(L, interrupt, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
+bool lb_interrupted(void) {
+  return caught != 0;
+}
+
+/* core.hold_interrupts(hold): from true to false, Ctrl-C outside core.interruptible does nothing; for a prompt, which a
+   second Ctrl-C must not end while it still answers the first */
+int lb_hold_interrupts(lua_State *L) {
+  static struct sigaction before;
+  static bool held;
+  bool hold = lua_toboolean(L, 1);
+  struct sigaction action = {.sa_handler = on_signal};
+  sigemptyset(&action.sa_mask);
+  if (hold && !held) sigaction(SIGINT, &action, &before);
+  if (!hold && held) sigaction(SIGINT, &before, NULL);
+  held = hold;
+  return 0;
+}
+
 /* core.interruptible(f, ...) -> true and f's results, or false and the error: as pcall, and SIGINT is the error of
    kind "interrupted". */
 int lb_interruptible(lua_State *L) {
