@@ -15,7 +15,7 @@
 #include "tune/surrogate.h"
 #include "tune/visited.h"
 
-enum { POOL = SURROGATE_POOL, NEAR = 24, TRIES = 8, TOLD = 256 };
+enum { POOL = SURROGATE_POOL, NEAR = 64, OFFERED = 2, MUTANTS = 8, TRIES = 8, TOLD = 256 };
 enum { FREE, TAKEN, POOLED };
 
 struct explorer {
@@ -144,18 +144,31 @@ static uint64_t parent(struct explorer *e) {
   return e->told[found];
 }
 
-static bool offer_mutant(struct explorer *e) {
-  if (e->told_count == 0 || e->open_count == 0) return true;
-  tune_space_nth(e->space, parent(e), e->other);
-  int changes = random_unit(&e->random) < 0.3 ? 3 : 2;
+/* A configuration like a good one; false: it is none, or not new. */
+static bool mutate(struct explorer *e, uint32_t *digits, uint64_t *index) {
+  tune_space_nth(e->space, parent(e), digits);
+  static const int counts[] = {1, 1, 1, 2, 2, 2, 2, 3, 3, 3};
+  int changes = counts[random_below(&e->random, sizeof counts / sizeof *counts)];
   while (changes-- > 0) {
     uint32_t axis = e->open[random_below(&e->random, e->open_count)];
     const struct tune_value *values;
-    e->other[axis] = (uint32_t)random_below(&e->random, tune_space_values(e->space, axis, &values));
+    digits[axis] = (uint32_t)random_below(&e->random, tune_space_values(e->space, axis, &values));
   }
-  uint64_t index;
-  if (!tune_space_find(e->space, e->other, &index)) return offer_random(e);
-  return visited_get(&e->visited, index) != FREE || put(e, index, e->other);
+  return tune_space_find(e->space, digits, index) && visited_get(&e->visited, *index) == FREE;
+}
+
+/* The one with the lowest estimate of some: estimates are cheap, places in the pool are not. */
+static bool offer_mutant(struct explorer *e) {
+  if (e->told_count == 0 || e->open_count == 0) return true;
+  double least = 0;
+  uint64_t index, found = UINT64_MAX;
+  for (int i = 0; i < MUTANTS; i++) {
+    if (!mutate(e, e->other, &index)) continue;
+    double estimate = surrogate_estimate(e->model, e->other);
+    if (found == UINT64_MAX || estimate < least) found = index, least = estimate;
+  }
+  if (found == UINT64_MAX) return offer_random(e);
+  return offer_index(e, found);
 }
 
 /* Neighbours of the best, a random sample where there are many: axis and digit are drawn, not listed, where listing
@@ -227,7 +240,8 @@ bool explorer_next(struct explorer *e, double caution, uint64_t *index) {
   if (!fill(e)) return false;
   surrogate_update(e->model);
   if (e->best != UINT64_MAX && e->best != e->centre && !offer_neighbours(e)) return false;
-  if (!offer_mutant(e)) return false;
+  for (int i = 0; i < OFFERED; i++)
+    if (!offer_mutant(e)) return false;
   uint32_t place = isnan(caution) ? surrogate_most_improving(e->model) : surrogate_lowest(e->model, caution);
   if (place == POOL) return take_any(e, index);
   *index = e->pool[place];

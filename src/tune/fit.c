@@ -13,7 +13,7 @@
 #include "tune/surrogate_fields.h"
 
 enum { TAKEN = 48, MOST = SURROGATE_MOST, CELLS = TAKEN * TAKEN };
-#define FIRST_LENGTH 0.5f
+#define FIRST_LENGTH 1.5f
 #define SHORTEST 0.05f
 #define LONGEST 20.0f
 #define PRIOR 0.4

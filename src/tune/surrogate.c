@@ -35,6 +35,7 @@ static bool allocate(struct surrogate *s, uint32_t axis_count) {
   s->factor = calloc((size_t)MOST * MOST, sizeof *s->factor);
   s->diagonal = malloc(MOST * sizeof *s->diagonal);
   s->solved = calloc(MOST, sizeof *s->solved);
+  s->weights = calloc(MOST, sizeof *s->weights);
   s->groups = calloc(axis_count, sizeof *s->groups);
   s->joint = calloc((size_t)axis_count * MOST, sizeof *s->joint);
   s->pool_joint = calloc((size_t)axis_count * POOL, sizeof *s->pool_joint);
@@ -43,8 +44,8 @@ static bool allocate(struct surrogate *s, uint32_t axis_count) {
   s->variance = calloc(POOL, sizeof *s->variance);
   s->deviation = calloc(POOL, sizeof *s->deviation);
   s->filled = calloc(POOL, sizeof *s->filled);
-  return s->axes && s->costs && s->raw && s->digits && s->factor && s->diagonal && s->solved && s->groups && s->joint &&
-         s->pool_joint && s->pool_rows && s->mean && s->variance && s->deviation && s->filled;
+  return s->axes && s->costs && s->raw && s->digits && s->factor && s->diagonal && s->solved && s->weights &&
+         s->groups && s->joint && s->pool_joint && s->pool_rows && s->mean && s->variance && s->deviation && s->filled;
 }
 
 static void make_groups(struct surrogate *s) {
@@ -86,6 +87,7 @@ void surrogate_free(struct surrogate *s) {
   free(s->factor);
   free(s->diagonal);
   free(s->solved);
+  free(s->weights);
   free(s->groups);
   free(s->joint);
   free(s->pool_joint);
@@ -257,6 +259,15 @@ static void add_pool_row(struct surrogate *s, uint32_t i) {
   }
 }
 
+/* The mean of any configuration is the sum of its correlations with the costs, each times its weight. */
+static void weigh(struct surrogate *s) {
+  memcpy(s->weights, s->solved, s->rows * sizeof *s->weights);
+  for (uint32_t i = s->rows; i-- > 0;) {
+    s->weights[i] /= s->diagonal[i];
+    lanes_add(s->weights, -s->weights[i], s->factor + (size_t)i * MOST, i);
+  }
+}
+
 void surrogate_update(struct surrogate *s) {
   if (s->size >= s->next_fit && s->size <= FIT_LAST) {
     s->next_fit = (uint32_t)((float)s->size * FIT_GROWTH);
@@ -276,6 +287,7 @@ void surrogate_update(struct surrogate *s) {
     lanes_add(s->mean, s->solved[s->rows], s->pool_rows + (size_t)s->rows * POOL, POOL);
   }
   for (uint32_t p = 0; p < POOL; p++) s->deviation[p] = sqrtf(at_least(s->variance[p]));
+  weigh(s);
 }
 
 /* ---- the pool -------------------------------------------------------------------------------------------------- */
@@ -297,6 +309,12 @@ void surrogate_put(struct surrogate *s, uint32_t place, const uint32_t *digits) 
 
 void surrogate_clear(struct surrogate *s, uint32_t place) {
   s->filled[place] = false;
+}
+
+double surrogate_estimate(const struct surrogate *s, const uint32_t *digits) {
+  float column[MOST] = {0};
+  correlate(s, digits, 1, s->joint, MOST, s->rows, column);
+  return lanes_dot(column, s->weights, s->rows);
 }
 
 /* The deviation that the data show, where the model takes it to be 1. */

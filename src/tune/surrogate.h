@@ -43,6 +43,8 @@ void surrogate_put(struct surrogate *s, uint32_t place, const uint32_t *digits);
 void surrogate_clear(struct surrogate *s, uint32_t place);
 /* Brings the predictions up to date; before best and worst. */
 void surrogate_update(struct surrogate *s);
+/* The prediction for any configuration, as of the last update: cheaper than a place. */
+double surrogate_estimate(const struct surrogate *s, const uint32_t *digits);
 /* The place whose candidate has the lowest bound, prediction - caution * deviation, or the highest, or the highest
    expected improvement; SURROGATE_POOL when all are empty. */
 uint32_t surrogate_lowest(const struct surrogate *s, double caution);

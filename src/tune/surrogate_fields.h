@@ -36,6 +36,7 @@ struct surrogate {
   float *factor;    /* the Cholesky factor below its diagonal, SURROGATE_MOST a row, zero from the diagonal on */
   float *diagonal;  /* of the factor */
   float *solved;    /* factor^-1 * targets */
+  float *weights;   /* factor'^-1 * solved, as of the last update */
   float *pool_rows; /* factor^-1 * correlations with the pool, SURROGATE_POOL a row */
   float *mean, *variance;
   float *deviation; /* the root of the variance, as of the last update or put */

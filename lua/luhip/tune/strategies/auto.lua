@@ -3,7 +3,7 @@
 -- The next configuration is the one with the lowest confidence bound (Srinivas, Krause, Kakade and Seeger, 2010); how
 -- many deviations below the prediction counts falls from `caution` (2) to `caution_end` (1) over the budget. Where the
 -- budget covers the whole space, it is the order of the space that decides, as nothing is to be gained by any other.
--- With several objectives it is the pareto strategy. Option `first` (8): configurations drawn at random before the
+-- With several objectives it is the pareto strategy. Option `first` (5): configurations drawn at random before the
 -- model speaks. Dependencies: luhip.tune.explore, luhip.tune.strategies.{exhaustive,pareto}.
 -- @module luhip.tune.strategies.auto
 
@@ -18,7 +18,7 @@ return function(search, options)
     return pareto(search, options)
   end
   local from, to = options.caution or 2, options.caution_end or 1
-  return explore(search, options.first or 8, function()
+  return explore(search, options.first or 5, function()
     return from + (to - from) * math.min(1, search.measured / search.limit)
   end)
 end
