@@ -9,6 +9,8 @@
 
 #include "tune/layout.h"
 
+enum { KEY_BYTES = 128 };
+
 struct range {
   uint64_t first, behind;
 };
@@ -76,6 +78,29 @@ void tune_space_nth(const struct tune_space *s, uint64_t index, uint32_t *digits
   }
 }
 
+/* The row with these digits among all of a group, whose row_bytes are KEY_BYTES at most. */
+static bool find_key(const struct tune_space *s, const struct tune_group *g, const uint32_t *digits, uint64_t *row) {
+  uint8_t key[KEY_BYTES], *at = key;
+  for (uint32_t i = 0; i < g->count; i++)
+    if (digits[g->axes[i]] >= s->axes[g->axes[i]].count) return false; /* it might be cut to one that is there */
+  for (uint32_t i = 0; i < g->count; i++)
+    for (uint32_t b = g->width; b-- > 0;) *at++ = (uint8_t)(digits[g->axes[i]] >> (8 * b));
+  uint64_t first = 0, behind = g->valid;
+  while (first < behind) {
+    uint64_t middle = first + (behind - first) / 2;
+    int order = memcmp(g->rows + middle * g->row_bytes, key, g->row_bytes);
+    if (order == 0) {
+      *row = middle;
+      return true;
+    }
+    if (order < 0)
+      first = middle + 1;
+    else
+      behind = middle;
+  }
+  return false;
+}
+
 /* The row with these digits within a range that agrees up to `column`. */
 static bool find_row(const struct tune_group *g, const uint32_t *digits, struct range range, uint32_t column,
                      uint64_t *row) {
@@ -97,7 +122,8 @@ bool tune_space_find(const struct tune_space *s, const uint32_t *digits, uint64_
   uint64_t sum = 0, row;
   for (uint32_t i = 0; i < s->group_count; i++) {
     const struct tune_group *g = &s->groups[i];
-    if (!find_row(g, digits, all_rows(g), 0, &row)) return false;
+    bool keyed = g->width > 0 && g->row_bytes <= KEY_BYTES;
+    if (!(keyed ? find_key(s, g, digits, &row) : find_row(g, digits, all_rows(g), 0, &row))) return false;
     sum += row * g->stride;
   }
   *index = sum;

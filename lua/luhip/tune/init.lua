@@ -29,8 +29,8 @@
 --   function(array, config) that returns true or false and a reason. Or one function(arrays, config), where arrays.c
 --   reads parameter c. Without it nothing is verified.
 -- * `reference`: a kernel that is known to be right, { source =, kernel =, grid =, block =, shared =, params =,
---   defines = }, by default of the candidates' source and name. It runs once, with the same arguments; outputs are compared with
---   what it wrote: those that `expect` gives as `true`, or without `expect` all.
+--   defines = }, by default of the candidates' source and name. It runs once, with the same arguments; outputs are
+--   compared with what it wrote: those that `expect` gives as `true`, or without `expect` all.
 -- * `tolerance`: see luhip.tune.verify; or one for each output, { c = 1e-3, d = { absolute = 1 } }.
 -- * `metrics`: functions of the row, in order of their names; their values become fields of the row.
 -- * `objective`: "ms" (default), "median", "min" or a metric; lower is better, unless `higher = true`. Or a list of

@@ -14,7 +14,8 @@ local recorded = {}
 
 -- ---- the formats -----------------------------------------------------------------------------------------------
 -- Each reader gives the parameters (lists of values by name, or nil where the file does not list them), their names in
--- order (or nil), and a list of { config, row fields, seconds }.
+-- order (or nil), a list of { config, row fields, seconds }, and where the latter two are made when they are asked for, a
+-- function that adds them to an entry; such entries have `ok`.
 
 -- A number that can be a time, or nil.
 local function time(value)
@@ -47,19 +48,24 @@ local function times_of(list)
 end
 
 local function kernel_tuner(data)
-  local entries, objective = {}, type(data.objective) == "string" and data.objective or "time"
+  local entries, n, objective = {}, 0, type(data.objective) == "string" and data.objective or "time"
   for _, record in pairs(data.cache) do
+    n = n + 1
+    entries[n] = { record, ok = time(record[objective]) ~= nil }
+  end
+  local function fill(entry)
+    local record = entry[1]
     local value = record[objective]
-    local row = {
+    local spent = sum(record.compile_time, record.verification_time, record.benchmark_time, record.framework_time)
+    entry[2] = {
       status = time(value) and "ok" or KERNEL_TUNER[value] or "objective",
       ms = time(value),
       samples = times_of(record.times),
       compile_ms = time(record.compile_time),
     }
-    local spent = sum(record.compile_time, record.verification_time, record.benchmark_time, record.framework_time)
-    entries[#entries + 1] = { record, row, spent / 1000 }
+    entry[3] = spent / 1000
   end
-  return data.tune_params, data.tune_params_keys, entries
+  return data.tune_params, data.tune_params_keys, entries, fill
 end
 
 local T4 = {
@@ -218,7 +224,7 @@ end
 
 -- The digits of all entries, one behind the other; entries with a value that is not listed are left out.
 local function digits_of(names, params, entries)
-  local position, flat, kept = {}, {}, {}
+  local position, flat, kept, n = {}, {}, {}, 0
   for k, name in ipairs(names) do
     position[k] = {}
     for digit, value in ipairs(params[name]) do
@@ -226,21 +232,17 @@ local function digits_of(names, params, entries)
     end
   end
   for _, entry in ipairs(entries) do
-    local n, config = #flat, entry[1]
-    for k, name in ipairs(names) do
-      local digit = position[k][config[name]]
-      if not digit then
-        break
-      end
-      flat[n + k] = digit
+    local config, whole = entry[1], true
+    for k = 1, #names do
+      local digit = position[k][config[names[k]]]
+      flat[n + k], whole = digit, whole and digit ~= nil
     end
-    if #flat == n + #names then
-      kept[#kept + 1] = entry
-    else
-      for k = #flat, n + 1, -1 do
-        flat[k] = nil
-      end
+    if whole then
+      kept[#kept + 1], n = entry, n + #names
     end
+  end
+  for k = n + #names, n + 1, -1 do
+    flat[k] = nil
   end
   return flat, kept
 end
@@ -267,6 +269,9 @@ end
 -- @treturn number seconds that it took to compile, check and measure
 function Recorded:row(i)
   local entry, row = self.entries[i], {}
+  if not entry[2] then
+    self.fill(entry)
+  end
   for key, value in pairs(entry[2]) do
     row[key] = value
   end
@@ -286,7 +291,7 @@ function recorded.of(data, what)
   if not read then
     errors.raise("argument", "%s: neither a Kernel Tuner cache, T4, KTT results nor a result of luhip.tune", what)
   end
-  local params, names, entries = read(data)
+  local params, names, entries, fill = read(data)
   if #entries == 0 then
     errors.raise("argument", "%s: nothing was recorded", what)
   end
@@ -297,10 +302,15 @@ function recorded.of(data, what)
     errors.raise("argument", "%s: no record has a value for every parameter", what)
   end
   local made = space.listed(pairs_of(names, params), flat)
-  local self = { space = made, entries = {}, worked = 0, skipped = #entries - #kept }
+  local self = { space = made, entries = {}, worked = 0, skipped = #entries - #kept, fill = fill }
+  local n, digits = #names, {}
   for k, entry in ipairs(kept) do
-    local i = made:index_digits(table.move(flat, (k - 1) * #names + 1, k * #names, 1, {}))
-    self.worked = self.worked + (entry[2].status == "ok" and 1 or 0)
+    local i = made:index_digits(table.move(flat, (k - 1) * n + 1, k * n, 1, digits))
+    local ok = entry.ok
+    if entry[2] then
+      ok = entry[2].status == "ok"
+    end
+    self.worked = self.worked + (ok and 1 or 0)
     self.entries[i] = entry
   end
   local device = type(data.device) == "table" and data.device.name or data.Metadata and data.Metadata.Device
