@@ -158,8 +158,8 @@ struct lb_state {
   int scopes;                 /* with and dry_run calls that are running now */
   struct lb_parting *parting; /* devices collected but not closed yet */
   bool closed;
-  bool delivering;                 /* the log sink runs */
-  const void *buffers, *launchers; /* their metatables, which the registry keeps: lua_topointer of them */
+  bool delivering;                        /* the log sink runs */
+  const void *metatables[LB_CLASS_COUNT]; /* which the registry keeps: lua_topointer of them */
 };
 /* A device on its way out; made with its userdata, so that a finaliser allocates nothing. */
 struct lb_parting {

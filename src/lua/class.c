@@ -63,6 +63,7 @@ void lb_class_register(lua_State *L, enum lb_class which, const struct lb_class_
   lua_pushcfunction(L, class_newindex);
   lua_setfield(L, -2, "__newindex");
   if (functions->meta) luaL_setfuncs(L, functions->meta, 0);
+  lb_state(L)->metatables[which] = lua_topointer(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &keys[which][0]);
 }
 
@@ -75,16 +76,21 @@ void *lb_new(lua_State *L, enum lb_class which, size_t size, int values) {
   return object;
 }
 
-void *lb_test(lua_State *L, int idx, enum lb_class which) {
+/* The metatable is told by its address, which costs less than a look into the registry. */
+static inline void *test(lua_State *L, int idx, enum lb_class which) {
   if (lua_type(L, idx) != LUA_TUSERDATA || !lua_getmetatable(L, idx)) return NULL;
-  lb_push_metatable(L, which);
-  bool same = lua_rawequal(L, -1, -2);
-  lua_pop(L, 2);
-  return same ? lua_touserdata(L, idx) : NULL;
+  const void *metatable = lua_topointer(L, -1);
+  lua_pop(L, 1);
+  const struct lb_state *state = lb_state(L);
+  return state && metatable == state->metatables[which] ? lua_touserdata(L, idx) : NULL;
+}
+
+void *lb_test(lua_State *L, int idx, enum lb_class which) {
+  return test(L, idx, which);
 }
 
 void *lb_check(lua_State *L, int idx, enum lb_class which) {
-  void *object = lb_test(L, idx, which);
+  void *object = test(L, idx, which);
   if (!object) lb_argument(L, idx, LUHIP_E_TYPE, "%s expected, got %s", class_names[which], lb_type_name(L, idx));
   return object;
 }

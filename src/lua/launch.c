@@ -56,7 +56,7 @@ static void read_other(lua_State *L, int idx, luhip_arg *arg) {
 }
 
 static inline void read_userdata(lua_State *L, const struct lb_state *state, int idx, luhip_arg *arg) {
-  if (!has_metatable(L, idx, state->buffers)) {
+  if (!has_metatable(L, idx, state->metatables[LB_BUFFER])) {
     read_other(L, idx, arg);
     return;
   }
@@ -280,7 +280,8 @@ static int kernel_launch(lua_State *L) {
 static int launcher_call(lua_State *L) {
   const struct lb_state *state = state_upvalue(L);
   const struct lb_launcher *launcher = lua_touserdata(L, 1);
-  if (lua_type(L, 1) != LUA_TUSERDATA || !has_metatable(L, 1, state->launchers)) launcher = lb_check(L, 1, LB_LAUNCHER);
+  if (lua_type(L, 1) != LUA_TUSERDATA || !has_metatable(L, 1, state->metatables[LB_LAUNCHER]))
+    launcher = lb_check(L, 1, LB_LAUNCHER);
   struct arguments arguments;
   luhip_error *error = NULL;
   luhip_status status;
@@ -390,12 +391,6 @@ void lb_open_launch(lua_State *L) {
   static const luaL_Reg kernel_meta[] = {{"__call", kernel_call}, {NULL, NULL}};
   static const luaL_Reg graph_methods[] = {{"update", graph_update}, {NULL, NULL}};
   static const luaL_Reg launcher_meta[] = {{"__call", launcher_call}, {NULL, NULL}};
-  struct lb_state *state = lb_state(L);
-  lb_push_metatable(L, LB_BUFFER);
-  state->buffers = lua_topointer(L, -1);
-  lb_push_metatable(L, LB_LAUNCHER);
-  state->launchers = lua_topointer(L, -1);
-  lua_pop(L, 2);
   lb_push_methods(L, LB_KERNEL);
   add(L, kernel_methods);
   lb_push_metatable(L, LB_KERNEL);

@@ -19,11 +19,31 @@
 static atomic_size_t charged_bytes; /* by all states of the process */
 static const char state_key;
 
-struct lb_state *lb_state(lua_State *L) {
+/* The state that this thread asked for last, told by its registry. A registry's address may come again once its state
+   was closed: each close makes all threads look anew. */
+static atomic_uint closes;
+static _Thread_local struct {
+  const void *registry;
+  unsigned closes;
+  struct lb_state *state;
+} last;
+
+static struct lb_state *look_up(lua_State *L, const void *registry, unsigned seen) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &state_key);
   struct lb_state *state = lua_touserdata(L, -1);
   lua_pop(L, 1);
+  if (!state || state->closed) return state; /* finalisers that run later may still ask */
+  last.registry = registry;
+  last.closes = seen;
+  last.state = state;
   return state;
+}
+
+struct lb_state *lb_state(lua_State *L) {
+  const void *registry = lua_topointer(L, LUA_REGISTRYINDEX);
+  unsigned seen = atomic_load_explicit(&closes, memory_order_acquire);
+  bool same = registry == last.registry && seen == last.closes;
+  return same ? last.state : look_up(L, registry, seen);
 }
 
 /* ---- devices that were collected ------------------------------------------------------------------------------------------ */
@@ -41,6 +61,7 @@ static int state_gc(lua_State *L) {
   struct lb_state *state = lua_touserdata(L, 1);
   if (state != lb_state(L)) return 0;
   state->closed = true;
+  atomic_fetch_add_explicit(&closes, 1, memory_order_release);
   lb_log_close(state);
   lb_state_part(state);
   return 0;
