@@ -195,7 +195,14 @@ void lb_try(lua_State *L, const struct lb_state *state, struct lb_tries *tries);
 /* True after E_INTERRUPTED when the hook did not raise, and once after E_OOM, E_TOO_MANY_STREAMS or E_FILE (no descriptor
    left), when garbage was collected and, for E_OOM, cached memory given back: the caller tries again, and reads its
    pointers again. */
-bool lb_retry(lua_State *L, struct lb_device *owner, luhip_status status, luhip_error **error, struct lb_tries *tries);
+bool lb_retry_failed(lua_State *L, struct lb_device *owner, luhip_status status, luhip_error **error,
+                     struct lb_tries *tries);
+static inline bool lb_retry(lua_State *L, struct lb_device *owner, luhip_status status, luhip_error **error,
+                            struct lb_tries *tries) {
+  if (status != LUHIP_OK) return lb_retry_failed(L, owner, status, error, tries);
+  luhip_set_host(NULL);
+  return false;
+}
 /* The part of it in wait.c: the call is over; whether it was interrupted and goes on. */
 bool lb_tried(lua_State *L, luhip_status status, luhip_error **error, struct lb_tries *tries);
 
@@ -245,7 +252,11 @@ struct lb_scope {
   bool dry;
   luhip_plan *plan; /* that buffers made here are added to, borrowed; NULL: none */
 };
-struct lb_scope lb_scope(lua_State *L, const struct lb_state *state, const struct lb_device *device);
+struct lb_scope lb_scope_search(lua_State *L, const struct lb_device *device); /* in or around a scope */
+static inline struct lb_scope lb_scope(lua_State *L, const struct lb_state *state, const struct lb_device *device) {
+  if (state->scopes == 0 && L == state->main) return (struct lb_scope){NULL, false, NULL};
+  return lb_scope_search(L, device);
+}
 int lb_device_with(lua_State *L);
 int lb_device_dry_run(lua_State *L);
 int lb_plan_run(lua_State *L); /* core.plan_run */

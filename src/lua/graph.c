@@ -196,17 +196,17 @@ struct lb_graph *lb_check_graph(lua_State *L, int idx) {
 /* g:replay([stream]) */
 static int graph_replay(lua_State *L) {
   const struct lb_graph *graph = lb_check_graph(L, 1);
-  struct lb_scope scope = lb_scope(L, lb_state(L), graph->owner);
+  const struct lb_state *state = lb_state(L);
+  struct lb_scope scope = lb_scope(L, state, graph->owner);
   if (!lua_isnoneornil(L, 2)) scope.stream = lb_check_stream(L, 2)->stream;
   if (scope.dry) return 0;
   luhip_error *error = NULL;
   struct lb_tries tries = {0};
   luhip_status status;
   do {
-    luhip_graph *native = lb_check_graph(L, 1)->graph;
-    lb_try(L, lb_state(L), &tries);
-    status = luhip_graph_replay(native, scope.stream, &error);
-  } while (lb_retry(L, graph->owner, status, &error, &tries));
+    lb_try(L, state, &tries);
+    status = luhip_graph_replay(graph->graph, scope.stream, &error);
+  } while (lb_retry(L, graph->owner, status, &error, &tries) && lb_check_graph(L, 1));
   return status == LUHIP_OK ? lb_logged(L, 0) : lb_fail(L, status, error);
 }
 

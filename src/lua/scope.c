@@ -142,9 +142,8 @@ static void watch_creation(lua_State *L) {
 /* ---- asking ---------------------------------------------------------------------------------------------------------- */
 
 /* The innermost frame that sets a stream for the device, and whether any makes it a dry run. */
-struct lb_scope lb_scope(lua_State *L, const struct lb_state *state, const struct lb_device *device) {
+struct lb_scope lb_scope_search(lua_State *L, const struct lb_device *device) {
   struct lb_scope scope = {NULL, false, NULL};
-  if (state->scopes == 0 && L == state->main) return scope;
   const struct frame *frame = push_frame(L);
   lua_pop(L, 1); /* the table of scopes holds it, and what is around it */
   for (; frame; frame = frame->outer) {

@@ -103,7 +103,8 @@ size_t lb_charged(void) {
 }
 
 /* Nothing here raises but a hook: lua_gc does not, and the objects of the operation lie on the stack. */
-bool lb_retry(lua_State *L, struct lb_device *owner, luhip_status status, luhip_error **error, struct lb_tries *tries) {
+bool lb_retry_failed(lua_State *L, struct lb_device *owner, luhip_status status, luhip_error **error,
+                     struct lb_tries *tries) {
   if (lb_tried(L, status, error, tries)) return true;
   bool garbage_helps = status == LUHIP_E_OOM || status == LUHIP_E_TOO_MANY_STREAMS || status == LUHIP_E_FILE;
   if (!garbage_helps || tries->count++ > 0) return false;

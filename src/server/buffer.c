@@ -116,7 +116,8 @@ void luhip_buffer_free(luhip_buffer *buffer) {
 void luhip_buffer_release(luhip_buffer *buffer) {
   if (!buffer || __atomic_sub_fetch(&buffer->refs, 1, __ATOMIC_ACQ_REL) > 0) return;
   luhip_device *device = buffer->device;
-  detach(buffer);
+  if (!__atomic_load_n(&buffer->freed, __ATOMIC_ACQUIRE))
+    detach(buffer); /* the handle was the last: nobody frees it now */
   free(buffer);
   device_release(device);
 }
