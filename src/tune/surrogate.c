@@ -17,7 +17,7 @@
 #include "tune/surrogate_fields.h"
 
 enum { POOL = SURROGATE_POOL, MOST = SURROGATE_MOST, FIT_FIRST = 6, FIT_LAST = 70, JOINT = 128 };
-#define FIT_GROWTH 1.5f
+#define FIT_GROWTH 1.7f
 #define RESOLUTION 0.2
 
 /* A variance that rounding has not made nothing or less. */

@@ -14,8 +14,8 @@ local recorded = {}
 
 -- ---- the formats -----------------------------------------------------------------------------------------------
 -- Each reader gives the parameters (lists of values by name, or nil where the file does not list them), their names in
--- order (or nil), a list of { config, row fields, seconds }, and where the latter two are made when they are asked for, a
--- function that adds them to an entry; such entries have `ok`.
+-- order (or nil), a list of { config, row fields, seconds }, and where the latter two are made when they are asked for,
+-- a function that adds them to an entry; such entries have `ok`.
 
 -- A number that can be a time, or nil.
 local function time(value)
