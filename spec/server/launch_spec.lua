@@ -216,6 +216,30 @@ support.each_device(function(id)
     assert.is_nil((bad:check()))
   end)
 
+  it("E5 a read lists each failure once, with how many carry it and the launches on the way from its root", function()
+    local x, y, z, w = stale(), dev:buffer("f32", N, 1), dev:buffer("f32", N, 1), dev:buffer("f32", N, 1)
+    local good = dev:buffer("f32", N, 1)
+    k.copy:launch(work.over(N), x, y, N)
+    k.copy:launch(work.over(N), y, z, N)
+    k.accumulate:launch(work.over(N), x, w, N)
+    local e = support.assert_error_kind("oom", function()
+      dev:read { z, good, z, y }
+    end, "has no memory for a buffer of")
+    local carried = tonumber(tostring(e):match "carried by (%d+) buffers")
+    assert.is_true(carried == 4 or carried == 5) -- x, y, z, w, and the one without memory while it is not collected
+    assert.equal(1, #e.failures)
+    assert.equal("oom", e.failures[1].kind)
+    local _, chain = z:check()
+    local _, skipped = tostring(chain):gsub("was skipped", "")
+    assert.equal(2, skipped) -- and not the one that leads to w
+    assert.is_nil(tostring(chain):find("'accumulate'", 1, true))
+    local other = stale()
+    assert.equal(2, #support.assert_error_kind("oom", function()
+      dev:read { z, other, y }
+    end).failures)
+    assert.is_true(good:check())
+  end)
+
   it("D7 several tainted inputs are all reported", function()
     local a, b, c = stale(), stale(), dev:buffer("f32", N, 0)
     k.sum:launch(work.over(N), a, b, c, N)
