@@ -15,7 +15,7 @@ support.each_device(function(id)
   end
 
   it("A4 a buffer takes no memory before it is used", function()
-    local dev = support.open(id)
+    local dev = support.open(id, { pools = "direct" })
     local x = dev:buffer("f32", 1000)
     assert.same({ 1, 0, 0 }, { figures(dev).buffers, figures(dev).in_use, figures(dev).reserved })
     x:fill(1)
@@ -88,7 +88,7 @@ support.each_device(function(id)
   end)
 
   it("B3 memory is used again, for the same size", function()
-    local dev = support.open(id)
+    local dev = support.open(id, { pools = "direct" })
     local k = work.kernels(dev)
     for i = 1, 200 do
       local x = dev:buffer("f32", 5000, i)
@@ -135,7 +135,7 @@ support.each_device(function(id)
   end)
 
   it("J6 cleanup touches only what is free", function()
-    local dev = support.open(id)
+    local dev = support.open(id, { pools = "direct" })
     local x, y = dev:buffer("f32", 1000, 1), dev:buffer("f32", 2000, 2)
     y:free()
     dev:memory_cleanup()

@@ -38,7 +38,7 @@ support.each_device(function(id)
   local dev, program, out
 
   before_each(function()
-    dev = support.open(id)
+    dev = support.open(id, { pools = "direct" }) -- so that it is known what needs new memory
     program = dev:compile(source, { name = "tables.hip" })
     out = dev:buffer("i64", 4096, 0)
   end)
