@@ -117,18 +117,28 @@ luhip_status failure_unclaimed_take(struct failure_store *store, const char *wha
 
 /* ---- sets ---------------------------------------------------------------------------------------------------- */
 
+/* Without capacity the list is the `self` of the one failure that is in it. */
+static bool set_grow(struct failure_set *set) {
+  size_t capacity = set->capacity ? set->capacity * 2 : 8;
+  struct failure **list = realloc(set->capacity ? set->list : NULL, capacity * sizeof *list);
+  if (!list) return false;
+  if (!set->capacity && set->count) list[0] = set->list[0];
+  set->list = list;
+  set->capacity = capacity;
+  return true;
+}
+
 static void set_add_one(struct failure_set *set, struct failure *failure) {
   for (size_t i = 0; i < set->count; i++) {
     if (set->list[i] == failure) return;
   }
-  if (set->count == set->capacity) {
-    size_t capacity = set->capacity ? set->capacity * 2 : 8;
-    struct failure **list = realloc(set->list, capacity * sizeof *list);
-    if (!list) return; /* one failure less in the report; with none at all the spare is still reported */
-    set->list = list;
-    set->capacity = capacity;
-  }
-  set->list[set->count++] = failure_hold(failure);
+  if (set->count < set->capacity || set_grow(set)) {
+    set->list[set->count++] = failure_hold(failure);
+  } else if (!set->count) { /* never none: what reads the set would take stale memory for good */
+    failure->self[0] = failure_hold(failure);
+    set->list = failure->self;
+    set->count = 1;
+  } /* else one failure less in the report */
 }
 
 void failure_set_add(struct failure_set *set, struct failure *failure) {
@@ -137,8 +147,9 @@ void failure_set_add(struct failure_set *set, struct failure *failure) {
 }
 
 void failure_set_empty(struct failure_set *set) {
+  struct failure **owned = set->capacity ? set->list : NULL;
   for (size_t i = 0; i < set->count; i++) failure_release(set->list[i]);
-  free(set->list);
+  free(owned);
   *set = (struct failure_set){0};
 }
 

@@ -29,6 +29,7 @@ struct failure {
   struct failure *next, *previous;
   struct skip skips[SKIP_RECORDS]; /* ring: skips[i % SKIP_RECORDS] for the newest i < skip_total */
   uint64_t skip_total;
+  struct failure *self[1]; /* the list of a set that the host has no memory for */
 };
 
 struct failure_store {

@@ -222,6 +222,7 @@ static luhip_status obtain(luhip_device *device, uint32_t slot, const luhip_layo
   }
   if (entry && !pin_for_capture(device, entry)) {
     allocation_unhold(*out);
+    *out = NULL; /* metadata_done gives back what it finds there */
     return no_memory(layout->bytes, error);
   }
   evict(metadata, METADATA_ENTRIES);
