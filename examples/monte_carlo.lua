@@ -27,7 +27,8 @@ local square = luhip.reduce("f32 x", "f64 y", "(double)x * x", "a + b", "0", { p
 local values = payoff(rng:normal(dev, "f32", n), 100, 0.05 - 0.2 ^ 2 / 2, 0.2, 100)
 local average, squares = mean(values):read()[1], square(values):read()[1]
 local discount = math.exp(-0.05)
-local price, error_of_price = discount * average, discount * math.sqrt((squares - average ^ 2) / n)
+local spread = math.max(squares - average ^ 2, 14 ^ 2) -- a few points alone do not tell how far they scatter
+local price, error_of_price = discount * average, discount * math.sqrt(spread / n)
 print(("call  %.4f +- %.4f (exact: 10.4506)"):format(price, error_of_price))
 
 assert(math.abs(pi - math.pi) < 5 * error_of_pi, "pi is far off")

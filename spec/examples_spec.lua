@@ -38,6 +38,13 @@ support.each_device(function(id)
     end)
   end
 
+  it("examples run with the least size too", function()
+    for _, name in ipairs { "saxpy", "reduction", "monte_carlo", "histogram", "nbody" } do
+      local r = run(id, { name = name, size = 1 }, support.temporary_directory())
+      assert.equal(0, r.code, name .. ": " .. r.stdout .. r.stderr)
+    end
+  end)
+
   it("example mandelbrot writes a whole picture where it is told to", function()
     local directory = support.temporary_directory()
     local r = run(id, { name = "mandelbrot", size = 24 }, directory, "set.ppm")

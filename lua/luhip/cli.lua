@@ -62,18 +62,32 @@ local function own_places()
   end
 end
 
--- The traceback down to the script's main chunk, without luhip's own files.
+-- Whether a line of a traceback is luhip's own: one of its files, a function of its core or what a file of it called in C,
+-- and what is left of a call that it made last.
+local function is_own(lines, i, own, hidden)
+  local line = lines[i]
+  if own[line:match "^\t(.-):%d+: in" or ""] or line:find("^\t%[C%]: in function 'luhip%.core%.") then
+    return true
+  elseif line:find "^\t%(%.%.%.tail calls" then
+    return hidden
+  end
+  return line:find "^\t%[C%]: in" ~= nil and own[(lines[i + 1] or ""):match "^\t(.-):%d+: in" or ""] == true
+end
+
+-- The traceback down to the script's main chunk, without luhip's own functions.
 local function traceback(e)
   local lines, own = {}, own_places()
   for line in debug.traceback(error_text(e), 2):gmatch "[^\n]*" do
     lines[#lines + 1] = line
   end
-  local shown = {}
+  local shown, hidden = {}, false
   for i, line in ipairs(lines) do
     local after = lines[i + 1] or ""
     if line:find("[C]: in function 'xpcall'", 1, true) and after:find(own_source, 1, true) then
       break
-    elseif not own[line:match "^\t(.-):%d+: in" or ""] then
+    end
+    hidden = is_own(lines, i, own, hidden)
+    if not hidden then
       shown[#shown + 1] = line
     end
   end

@@ -97,6 +97,26 @@ local function size_text(bytes)
   return ("%.4g %s"):format(value, units[unit])
 end
 
+-- A device that was chosen has to be there.
+local function report_chosen(report)
+  local id
+  for i, setting in ipairs(config.settings) do -- config.config would raise what is wrong with a file once more
+    id = setting.key == "device" and core.config_get(i) or id
+  end
+  if id == nil or id == "" then
+    return
+  end
+  local known = {}
+  for _, device in ipairs(core.devices()) do
+    if not device.reason and (id == device.backend or id:gsub("/32$", ""):gsub("/64$", "") == device.id) then
+      return
+    elseif not device.reason then
+      known[#known + 1] = device.id
+    end
+  end
+  report:fault("wrong", "the device that is set, '%s', is not here; there is %s", id, table.concat(known, ", "))
+end
+
 local function report_devices(report)
   local usable = 0
   report:add "devices"
@@ -111,6 +131,8 @@ local function report_devices(report)
   end
   if usable == 0 then
     report:fault("none", "no device can be used")
+  else
+    report_chosen(report)
   end
 end
 

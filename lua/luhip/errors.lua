@@ -41,6 +41,23 @@ function errors.raise(kind, format, ...)
   error(core.error(kind, message, { position = user_position() }), 0)
 end
 
+--- What a value is, for "..., not %s": `nothing`, `'text'`, `3`, `a table`, `a luhip.device`.
+-- @param value anything
+-- @treturn string
+function errors.describe(value)
+  local of = type(value)
+  if value == nil then
+    return "nothing"
+  elseif of == "string" then
+    return #value > 40 and ("'%s...'"):format(value:sub(1, 40)) or ("'%s'"):format(value)
+  elseif of == "number" or of == "boolean" then
+    return tostring(value)
+  end
+  local meta = of == "userdata" and debug.getmetatable(value)
+  local name = meta and meta.__name
+  return "a " .. (name or of)
+end
+
 --- The kind of any error value.
 -- @param value an error object, or whatever else was raised
 -- @treturn ?string nil for a value that has no kind, such as a string

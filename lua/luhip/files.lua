@@ -5,7 +5,7 @@
 --    luhip.save("x.png", x)                                               a picture (luhip.picture); .ppm too
 --    luhip.save("x.bin", x)               luhip.load("x.bin", "f32")      the bytes alone; .raw too
 --
--- Dependencies: luhip.core, luhip.errors, luhip.npy, luhip.picture when they are needed.
+-- Dependencies: luhip.core, luhip.errors; luhip.host_array, luhip.npy, luhip.picture when they are needed.
 -- @module luhip.files
 
 local core = require "luhip.core"
@@ -17,23 +17,28 @@ local KNOWN = ".npy, .npz, .bin and .raw"
 
 local function ending_of(what, path)
   if type(path) ~= "string" then
-    errors.raise("type", "%s: a path expected, not a %s", what, type(path))
+    errors.raise("type", "%s: a path expected, not %s", what, errors.describe(path))
   end
   return path:lower():match "%.(%w+)$"
 end
 
-local function bytes_of(x)
-  local meta = debug.getmetatable(x)
-  if meta ~= core.metatables.buffer and meta ~= core.metatables.array then
-    errors.raise("type", "save: a buffer or a host array expected, not a %s", type(x))
-  end
-  return x:bytes_string()
-end
-
 local function save_raw(path, x)
-  local ok, why = core.write_file(path, bytes_of(x))
+  local ok, why = core.write_file(path, require "luhip.host_array"("save", x):bytes_string())
   if not ok then
     errors.raise("file", "%s", why)
+  end
+end
+
+-- Formats that have no options are given none.
+local function no_options(path, options)
+  local key = options ~= nil and (type(options) ~= "table" or next(options)) or nil
+  if key ~= nil then
+    errors.raise(
+      "argument",
+      "save: '%s' takes no options (given %s)",
+      path,
+      errors.describe(key == true and options or key)
+    )
   end
 end
 
@@ -45,12 +50,14 @@ end
 function files.save(path, x, options)
   local ending = ending_of("save", path)
   if ending == "npy" then
+    no_options(path, options)
     require("luhip.npy").save(path, x)
   elseif ending == "npz" then
     require("luhip.npy").save_all(path, x, options)
   elseif ending == "png" or ending == "ppm" then
     require("luhip.picture").save(path, x, options)
   elseif ending == "bin" or ending == "raw" then
+    no_options(path, options)
     save_raw(path, x)
   else
     errors.raise("argument", "save: no format is known for '%s'; there are %s, .png and .ppm", path, KNOWN)
@@ -67,7 +74,15 @@ local function load_raw(path, dtype, shape)
   if not bytes then
     errors.raise("file", "%s: %s", path, reason)
   end
-  local size = core.array(dtype, 1).bytes
+  local known, one = pcall(core.array, dtype, 1)
+  if not known then
+    errors.raise(
+      errors.kind(one) or "argument",
+      "load: %s",
+      errors.message(one):match "%((.*)%)$" or errors.message(one)
+    )
+  end
+  local size = one.bytes
   if not shape and #bytes % size ~= 0 then
     errors.raise("file", "%s has %d bytes, which is no whole number of %s", path, #bytes, dtype)
   end

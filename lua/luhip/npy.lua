@@ -9,11 +9,12 @@
 -- The formats are those of NumPy's "NEP 1" (versions 1 to 3) and of PKWARE's APPNOTE, with zip64 read where a file has
 -- it. What is written is version 1, little-endian, in C order. Files in Fortran's order and big-endian ones are read
 -- too. There is no NumPy type for bf16: save it as another (x:astype "f32").
--- Dependencies: luhip.core, luhip.errors.
+-- Dependencies: luhip.core, luhip.errors, luhip.host_array.
 -- @module luhip.npy
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
+local host_array = require "luhip.host_array"
 
 local npy = {}
 
@@ -39,20 +40,18 @@ for dtype, description in pairs(DESCRIPTIONS) do
   DTYPES[description:sub(2)] = dtype
 end
 
-local function is(class, value)
-  return debug.getmetatable(value) == core.metatables[class]
-end
-
 -- ---- one array -------------------------------------------------------------------------------------------------
 
--- The host array of a buffer or array.
-local function host_array(what, value)
-  if is("buffer", value) then
-    return value:read()
-  elseif is("array", value) then
-    return value
+local function encode(what, x)
+  local array = host_array(what, x)
+  local description = DESCRIPTIONS[array.dtype]
+  if not description then
+    errors.raise("type", "%s: NumPy has no type for %s; convert it with astype", what, tostring(array.dtype))
   end
-  errors.raise("type", "%s: a buffer or a host array expected, not a %s", what, type(value))
+  local shape = table.concat(array.shape, ", ") .. (#array.shape == 1 and "," or "")
+  local header = ("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }"):format(description, shape)
+  header = header .. (" "):rep(-(#MAGIC + 4 + #header + 1) % 64) .. "\n"
+  return MAGIC .. "\1\0" .. ("<s2"):pack(header) .. array:bytes_string()
 end
 
 --- An array as the bytes of a .npy file.
@@ -60,15 +59,7 @@ end
 -- @treturn string
 -- @raise kind "type" for bf16 and structs, which NumPy has no type for
 function npy.encode(x)
-  local array = host_array("npy.encode", x)
-  local description = DESCRIPTIONS[array.dtype]
-  if not description then
-    errors.raise("type", "npy: NumPy has no type for %s; convert it with astype", tostring(array.dtype))
-  end
-  local shape = table.concat(array.shape, ", ") .. (#array.shape == 1 and "," or "")
-  local header = ("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }"):format(description, shape)
-  header = header .. (" "):rep(-(#MAGIC + 4 + #header + 1) % 64) .. "\n"
-  return MAGIC .. "\1\0" .. ("<s2"):pack(header) .. array:bytes_string()
+  return encode("npy.encode", x)
 end
 
 local function damaged(name, why)
@@ -111,7 +102,11 @@ local function parse_header(name, header)
     damaged(name, ("it has the type '%s', which luhip has not"):format(description))
   end
   local shape = {}
-  for number in shape_text:gmatch "%d+" do
+  for word in shape_text:gmatch "[^,%s]+" do
+    local number = word:match "^%d+L?$" and word:match "%d+" -- NumPy of Python 2 wrote 3L
+    if not number then
+      damaged(name, ("its shape is (%s)"):format(shape_text))
+    end
     shape[#shape + 1] = math.tointeger(tonumber(number)) or damaged(name, "its shape is too large")
   end
   if #shape == 0 then
@@ -217,7 +212,7 @@ end
 
 local function check_path(what, path)
   if type(path) ~= "string" then
-    errors.raise("type", "%s: a path expected, not a %s", what, type(path))
+    errors.raise("type", "%s: a path expected, not %s", what, errors.describe(path))
   end
 end
 
@@ -226,8 +221,8 @@ end
 -- @param x a buffer or a host array
 -- @raise kinds "type", "file"
 function npy.save(path, x)
-  check_path("npy.save", path)
-  write_file(path, npy.encode(x))
+  check_path("save", path)
+  write_file(path, encode("save", x))
 end
 
 --- Reads a .npy file.
@@ -235,7 +230,7 @@ end
 -- @treturn array a host array
 -- @raise kind "file"
 function npy.load(path)
-  check_path("npy.load", path)
+  check_path("load", path)
   return npy.decode(read_file(path), path)
 end
 
@@ -249,12 +244,23 @@ local function sorted_names(what, arrays)
   local names = {}
   for name in pairs(arrays) do
     if type(name) ~= "string" or name == "" then
-      errors.raise("type", "%s: names are strings, not %s", what, tostring(name))
+      errors.raise("type", "%s: the arrays of an .npz file have names, not %s", what, errors.describe(name))
     end
     names[#names + 1] = name
   end
   table.sort(names)
   return names
+end
+
+local function check_options(options)
+  if options ~= nil and type(options) ~= "table" then
+    errors.raise("type", "save: options are a table, not %s", errors.describe(options))
+  end
+  for key in pairs(options or {}) do
+    if key ~= "compressed" then
+      errors.raise("argument", "save: no option '%s'; an .npz file has compressed", tostring(key))
+    end
+  end
 end
 
 --- Writes arrays to a .npz file.
@@ -263,17 +269,18 @@ end
 -- @tparam[opt] table options `compressed = true`
 -- @raise kinds "type", "file", "argument" beyond zip's 4 GiB
 function npy.save_all(path, arrays, options)
-  check_path("npy.save_all", path)
+  check_path("save", path)
   if type(arrays) ~= "table" then
-    errors.raise("type", "npy.save_all: a table of arrays expected, not a %s", type(arrays))
+    errors.raise("type", "save: an .npz file is of a table of arrays by name, not %s", errors.describe(arrays))
   end
+  check_options(options)
   local pieces, central, at = {}, {}, 0
-  for _, name in ipairs(sorted_names("npy.save_all", arrays)) do
-    local plain, file = npy.encode(arrays[name]), name .. ".npy"
+  for _, name in ipairs(sorted_names("save", arrays)) do
+    local plain, file = encode(("save: '%s'"):format(name), arrays[name]), name .. ".npy"
     local packed = options and options.compressed and core.deflate(plain) or plain
     local method = packed == plain and STORED or DEFLATED
     if #plain >= 1 << 32 or at + #packed >= (1 << 32) - (1 << 16) then
-      errors.raise("argument", "npy.save_all: '%s' does not fit the 4 GiB of a zip file", name)
+      errors.raise("argument", "save: '%s' does not fit the 4 GiB of a zip file", name)
     end
     local about = ("<I2I2I2I2I2I4I4I4I2I2"):pack(20, 0, method, 0, DATE, core.crc32(plain), #packed, #plain, #file, 0)
     pieces[#pieces + 1] = ("<I4"):pack(LOCAL) .. about .. file .. packed
@@ -381,7 +388,7 @@ end
 -- @treturn {[string]=array} host arrays by name
 -- @raise kind "file"
 function npy.load_all(path)
-  check_path("npy.load_all", path)
+  check_path("load_all", path)
   local bytes = read_file(path)
   local arrays = {}
   for _, entry in ipairs(read_directory(path, bytes)) do

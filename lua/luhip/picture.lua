@@ -7,11 +7,12 @@
 --
 -- A picture is a 2-D buffer or host array of numbers, its first row on top, or one of u8 with three of them for each
 -- point: red, green, blue. The ending of the path tells the format.
--- Dependencies: luhip.core, luhip.errors, luhip.png.
+-- Dependencies: luhip.core, luhip.errors, luhip.host_array, luhip.png.
 -- @module luhip.picture
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
+local host_array = require "luhip.host_array"
 local png = require "luhip.png"
 
 local picture = {}
@@ -51,16 +52,6 @@ local function ramp(name)
   return colors
 end
 
-local function host_array(x)
-  local meta = debug.getmetatable(x)
-  if meta == core.metatables.buffer then
-    return x:read()
-  elseif meta == core.metatables.array then
-    return x
-  end
-  errors.raise("type", "picture: a buffer or a host array expected, not a %s", type(x))
-end
-
 -- The least and the most of what is a number.
 local function bounds(array)
   local low, high = math.huge, -math.huge
@@ -90,12 +81,18 @@ local function mapped(array, options)
 end
 
 local function check_options(options)
+  if type(options) ~= "table" then
+    errors.raise("type", "picture: options are a table, not %s", errors.describe(options))
+  end
   for key, value in pairs(options) do
     if key ~= "low" and key ~= "high" and key ~= "colors" then
       errors.raise("argument", "picture: no option '%s'; there are low, high and colors", tostring(key))
     elseif key ~= "colors" and math.type(value) == nil then
       errors.raise("type", "picture: %s: a number expected, not a %s", key, type(value))
     end
+  end
+  if options.low and options.high and not (options.low < options.high) then
+    errors.raise("range", "picture: low has to be below high, not %s and %s", options.low, options.high)
   end
 end
 
@@ -108,7 +105,7 @@ end
 function picture.pixels(x, options)
   options = options or {}
   check_options(options)
-  local array = host_array(x)
+  local array = host_array("picture", x)
   local shape = array.shape
   if #shape == 3 and shape[3] == 3 and array.dtype == "u8" then
     return shape[2], shape[1], array:bytes_string()

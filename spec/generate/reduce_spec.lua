@@ -148,6 +148,25 @@ static __device__ unsigned compose(unsigned a, unsigned b) {
 end)
 
 describe("luhip.reduce and luhip.scan", function()
+  it("name an expression that is missing or none", function()
+    for text, call in pairs {
+      ["reduce: identity is an expression, not nothing"] = function()
+        luhip.reduce("f32 x", "f32 y", "x", "a + b")
+      end,
+      ["reduce: map is an expression, not 5"] = function()
+        luhip.reduce("f32 x", "f32 y", 5, "a + b", "0")
+      end,
+      ["scan: the identity is an expression, not a table"] = function()
+        luhip.scan("f32", "a + b", {})
+      end,
+      ["random: the seed is a whole number, not 'a'"] = function()
+        luhip.random "a"
+      end,
+    } do
+      support.assert_error_kind("type", call, text)
+    end
+  end)
+
   it("name what is wrong with a declaration", function()
     support.assert_error_kind("argument", function()
       luhip.reduce("f32 x", "f32 y, f32 z", "x", "a + b", "0")

@@ -363,6 +363,17 @@ support.each_device(function(id)
     local view = x:row(1)
     x:free()
     x:free()
+    for _, use in pairs {
+      function()
+        return x.shape
+      end,
+      function()
+        return #x
+      end,
+    } do
+      local e = fails("freed", use)
+      assert.equal("the buffer was freed", e.message)
+    end
     for _, name in ipairs {
       "write",
       "fill",

@@ -220,6 +220,18 @@ describe("the command", function()
     assert.is_nil(r.stderr:find("luhip/", 1, true), r.stderr)
   end)
 
+  it("shows no function of luhip's own in tracebacks", function()
+    local r = luhip(
+      { script "local luhip = require 'luhip'\nprint(luhip.config 'size')\n" },
+      { env = { LUHIP_SIZE = "abc" } }
+    )
+    assert.equal(1, r.code)
+    local shown = r.stderr:match "stack traceback:\n(.*)"
+    assert.matches("^\t[^\n]*script.lua:2: in main chunk\n*$", shown)
+    r = luhip { script "local luhip = require 'luhip'\nluhip.open 'nodev'\n" }
+    assert.matches("^\t[^\n]*script.lua:2: in main chunk\n*$", r.stderr:match "stack traceback:\n(.*)")
+  end)
+
   it("has colour at a terminal alone, and not under NO_COLOR", function()
     local terminal = require "spec.support.terminal"
     assert.is_nil(luhip({ "--wat" }, { env = { TERM = "xterm" } }).stderr:find("\27", 1, true))

@@ -64,6 +64,17 @@ describe("luhip doctor", function()
     has(result, "luhip.conf.lua: devise is no setting; did you mean 'device'?", "cpu:0")
   end)
 
+  it("fails for a chosen device that is not there", function()
+    for _, id in ipairs { "cpux", "cpu:9", "cpu:0/63" } do
+      local result = doctor { LUHIP_DEVICE = id }
+      assert.equal(1, result.code)
+      has(result, "the device that is set, '" .. id .. "', is not here; there is ")
+    end
+    for _, id in ipairs { "cpu", "cpu:0", "cpu:0/64" } do
+      assert.equal(0, doctor({ LUHIP_DEVICE = id }).code)
+    end
+  end)
+
   it("fails when no device can be used, and tells why", function()
     local result = doctor { LUHIP_CPU_MEMORY = "none" }
     has(result, "cpu                    cannot be used: LUHIP_CPU_MEMORY is 'none'")

@@ -77,6 +77,9 @@ describe("luhip.npy", function()
       { "<f4", "|O8" },
       { "<f4", "<f3" },
       { "%(4,%)", "(4, 1152921504606846976)" },
+      { "%(4,%)", "(-4,)" },
+      { "%(4,%)", "(4.0,)" },
+      { "%(4,%)", "(four,)" },
       { "False", "Maybe" },
       { "NUMPY\1", "NUMPY\9" },
     } do
@@ -190,5 +193,76 @@ support.each_device(function(id)
     support.assert_error_kind("argument", function()
       picture.save(folder .. "/x.gif", field)
     end)
+  end)
+end)
+
+describe("luhip.save", function()
+  local function fails(kind, text, ...)
+    local words = { ... }
+    support.assert_error_kind(kind, function()
+      luhip.save(table.unpack(words, 1, 3))
+    end, text)
+  end
+
+  it("refuses in the caller's words what it cannot write, and leaves no file", function()
+    local path = support.temporary_directory() .. "/x"
+    local a = luhip.array("f32", 2)
+    fails("type", "save: a buffer or a host array expected, not 5", path .. ".npy", 5)
+    fails("type", "save: a buffer or a host array expected, not nothing", path .. ".npy")
+    fails("type", "save: a buffer or a host array expected, not a table", path .. ".bin", {})
+    fails("type", "picture: a buffer or a host array expected, not 'x'", path .. ".png", "x")
+    fails("type", "save: an .npz file is of a table of arrays by name, not a luhip.array", path .. ".npz", a)
+    fails("type", "save: 'x': a buffer or a host array expected, not 5", path .. ".npz", { x = 5 })
+    fails("type", "save: the arrays of an .npz file have names, not 1", path .. ".npz", { a })
+    fails("type", "save: NumPy has no type for bf16", path .. ".npy", luhip.array("bf16", 1))
+    fails("type", "save: a path expected, not nothing", nil, a)
+    for _, ending in ipairs { ".npy", ".npz", ".bin", ".png" } do
+      assert.is_nil(io.open(path .. ending))
+    end
+  end)
+
+  it("refuses options that its format has not", function()
+    local path = support.temporary_directory() .. "/x"
+    local a = luhip.array("f32", { 1, 2 }, { 1, 2 })
+    fails("argument", "no option 'compress'", path .. ".npz", { a = a }, { compress = true })
+    fails("type", "options are a table, not true", path .. ".npz", { a = a }, true)
+    fails("argument", "takes no options (given 'compressed')", path .. ".npy", a, { compressed = true })
+    fails("argument", "takes no options (given 'f32')", path .. ".bin", a, "f32")
+    fails("type", "options are a table, not 'heat'", path .. ".png", a, "heat")
+    fails("range", "low has to be below high, not 3 and 1", path .. ".png", a, { low = 3, high = 1 })
+    luhip.save(path .. ".npy", a, {})
+    assert.same({ { 1, 2 } }, luhip.load(path .. ".npy"):totable())
+  end)
+
+  it("writes a view as what it shows", function()
+    local folder = support.temporary_directory()
+    support.each_device(function(id)
+      local dev = luhip.open(id)
+      local x = dev:from("f32", { { 1, 2, 3 }, { 4, 5, 6 } })
+      for view, expected in pairs {
+        [x:transpose()] = { { 1, 4 }, { 2, 5 }, { 3, 6 } },
+        [x:columns(2, 2)] = { { 2 }, { 5 } },
+      } do
+        luhip.save(folder .. "/v.npy", view)
+        assert.same(expected, luhip.load(folder .. "/v.npy"):totable())
+        luhip.save(folder .. "/v.npz", { v = view })
+        assert.same(expected, luhip.load(folder .. "/v.npz").v:totable())
+        luhip.save(folder .. "/v.bin", view)
+        assert.same(expected, luhip.load(folder .. "/v.bin", "f32", view.shape):totable())
+      end
+      local _, _, pixels = picture.pixels(x:transpose())
+      assert.same(
+        { 0, 153, 51, 204, 102, 255 },
+        { pixels:byte(1), pixels:byte(4), pixels:byte(7), pixels:byte(10), pixels:byte(13), pixels:byte(16) }
+      )
+    end)
+  end)
+
+  it("names the type of a raw file that is none", function()
+    local path = support.temporary_directory() .. "/x.bin"
+    support.write_file(path, "abcd")
+    support.assert_error_kind("argument", function()
+      luhip.load(path, "f23")
+    end, "load: 'f23' is no element type")
   end)
 end)

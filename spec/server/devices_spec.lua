@@ -14,6 +14,9 @@ describe("devices by id", function()
     support.assert_error_kind("no_device", function()
       luhip.open "cpu:seven"
     end, "cpu:seven")
+    support.assert_error_kind("no_device", function()
+      luhip.open "cpu:0/63"
+    end, "cpu:0 has warps of 32 threads, cpu:0/64 of 64")
   end)
 
   it("A1 reaches the same server by cpu and cpu:0, and another by cpu:0/64", function()

@@ -500,5 +500,10 @@ static int listed(void) {
   return 1;
 }
 
-const struct hip_provider cpu_provider = {
-    .name = "cpu", .load = load, .ordinal = ordinal, .id = id, .listed = listed, .guards_allocations = 1};
+const struct hip_provider cpu_provider = {.name = "cpu",
+                                          .load = load,
+                                          .ordinal = ordinal,
+                                          .id = id,
+                                          .listed = listed,
+                                          .ids = "cpu:0 has warps of 32 threads, cpu:0/64 of 64",
+                                          .guards_allocations = 1};

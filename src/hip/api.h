@@ -183,6 +183,7 @@ struct hip_provider {
   int (*ordinal)(const char *suffix);
   void (*id)(int ordinal, char *text, size_t len);
   int (*listed)(void);
+  const char *ids; /* the ids that it has, for who gave another */
   /* Not 0: what leaves an allocation is found out, so the server does not cut memory into buffers unless it is asked to. */
   int guards_allocations;
 };

@@ -326,4 +326,9 @@ static int listed(void) {
   return devices;
 }
 
-const struct hip_provider cuda_provider = {"cuda", load, ordinal, id, listed, 0};
+const struct hip_provider cuda_provider = {.name = "cuda",
+                                           .load = load,
+                                           .ordinal = ordinal,
+                                           .id = id,
+                                           .listed = listed,
+                                           .ids = "GPUs are cuda:0, cuda:1 and so on"};

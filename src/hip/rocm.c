@@ -195,4 +195,9 @@ static int listed(void) {
   return devices;
 }
 
-const struct hip_provider rocm_provider = {"rocm", load, ordinal, id, listed, 0};
+const struct hip_provider rocm_provider = {.name = "rocm",
+                                           .load = load,
+                                           .ordinal = ordinal,
+                                           .id = id,
+                                           .listed = listed,
+                                           .ids = "GPUs are rocm:0, rocm:1 and so on"};

@@ -87,9 +87,13 @@ int lb_raise(lua_State *L, luhip_status kind, const char *format, ...) {
 
 int lb_argument(lua_State *L, int idx, luhip_status kind, const char *format, ...) {
   luaL_checkstack(L, 16, NULL);
+  lua_Debug ar;
+  const bool meta = lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar) && strcmp(ar.namewhat, "metamethod") == 0;
   const char *name = lb_push_function_name(L);
   bool method = strchr(name, ':') != NULL;
-  if (method && idx == 1)
+  if (meta) /* x.shape, #x: no function that the user has called */
+    lua_pushliteral(L, "");
+  else if (method && idx == 1)
     lua_pushfstring(L, "calling '%s' on a bad object (", name);
   else
     lua_pushfstring(L, "bad argument #%d to '%s' (", method ? idx - 1 : idx, name);
@@ -97,7 +101,7 @@ int lb_argument(lua_State *L, int idx, luhip_status kind, const char *format, ..
   va_start(list, format);
   lua_pushvfstring(L, format, list);
   va_end(list);
-  lua_pushliteral(L, ")");
+  lua_pushstring(L, meta ? "" : ")");
   lua_concat(L, 3);
   wrap_message(L, luhip_error_kind_name(kind));
   return lb_throw(L);

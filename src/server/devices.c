@@ -155,7 +155,7 @@ luhip_status devices_find(const char *id, struct device_name *name, luhip_error 
     const struct hip_api *api = hip_load(provider, reason, sizeof reason);
     if (!api) return no_device(id, reason, error);
     int ordinal = provider->ordinal(id[length] ? id + length + 1 : "0");
-    if (ordinal < 0) return no_device(id, "", error);
+    if (ordinal < 0) return no_device(id, provider->ids, error);
     *name = (struct device_name){provider, api, ordinal};
     return LUHIP_OK;
   }

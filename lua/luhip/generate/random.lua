@@ -204,7 +204,7 @@ end
 
 local function check_number(what, name, value)
   if math.type(value) == nil or value ~= value or value == math.huge or value == -math.huge then
-    errors.raise("type", "random:%s: %s is a finite number, not %s", what, name, tostring(value))
+    errors.raise("type", "random:%s: %s is a finite number, not %s", what, name, errors.describe(value))
   end
 end
 
@@ -264,8 +264,8 @@ function Random:integers(...)
     errors.raise(
       "type",
       "random:integers: low and high are whole numbers, not %s and %s",
-      tostring(low),
-      tostring(high)
+      errors.describe(low),
+      errors.describe(high)
     )
   elseif last < first then
     errors.raise("range", "random:integers: there is no number from %d to %d", first, last)
@@ -298,7 +298,7 @@ end
 local function random(seed)
   local bits = seed == nil and 0 or math.tointeger(seed)
   if not bits or type(seed) == "string" then
-    errors.raise("type", "random: the seed is a whole number, not %s", tostring(seed))
+    errors.raise("type", "random: the seed is a whole number, not %s", errors.describe(seed))
   end
   return setmetatable({ seed = bits, drawn = 0 }, Random)
 end

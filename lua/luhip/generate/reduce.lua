@@ -315,7 +315,7 @@ local function reduce(inputs, output, map, combine, identity, options)
         "type",
         "reduce: %s is an expression, not %s",
         what,
-        type(text) == "string" and "nothing" or tostring(text)
+        (not text or type(text) == "string") and "nothing" or errors.describe(text)
       )
     end
   end

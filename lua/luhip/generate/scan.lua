@@ -177,7 +177,7 @@ local function scan(dtype, combine, identity, options)
         "type",
         "scan: the %s is an expression, not %s",
         what,
-        type(text) == "string" and "nothing" or tostring(text)
+        (not text or type(text) == "string") and "nothing" or errors.describe(text)
       )
     end
   end
