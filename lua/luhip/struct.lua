@@ -10,11 +10,12 @@
 -- type is a dtype, a vector type of HIP ("float4", aligned to all of it), or another layout; its count is a number or a
 -- list of dimensions. `P:declaration()` is the text for the kernel's source, which refuses to compile where the
 -- compiler's layout is another one.
--- Dependencies: luhip.core, luhip.errors.
+-- Dependencies: luhip.core, luhip.errors, luhip.keywords.
 -- @module luhip.struct
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
+local keywords = require "luhip.keywords"
 
 local struct = {}
 
@@ -211,6 +212,8 @@ local function check_name(name, what)
     errors.raise("type", "struct: %s is a string, not %s", what, type(name))
   elseif not name:find "^[%a_][%w_]*$" then
     errors.raise("argument", "struct: '%s' is no name for %s", name, what)
+  elseif keywords[name] then
+    errors.raise("argument", "struct: '%s' is no name for %s: it is a word of C++", name, what)
   end
 end
 

@@ -167,6 +167,22 @@ describe("luhip.reduce and luhip.scan", function()
     end
   end)
 
+  it("refuse a name that is a word of C++, for parameters and for fields and structs", function()
+    for text, call in pairs {
+      ["a parameter cannot be called 'int', a word of C++"] = function()
+        luhip.elementwise("f32 int", "f32 y", "y = int")
+      end,
+      ["struct: 'class' is no name for field 1 of struct p: it is a word of C++"] = function()
+        luhip.struct("p", { { "class", "f32" } })
+      end,
+      ["struct: 'union' is no name for a struct: it is a word of C++"] = function()
+        luhip.struct("union", { { "x", "f32" } })
+      end,
+    } do
+      support.assert_error_kind("argument", call, text)
+    end
+  end)
+
   it("name what is wrong with a declaration", function()
     support.assert_error_kind("argument", function()
       luhip.reduce("f32 x", "f32 y, f32 z", "x", "a + b", "0")

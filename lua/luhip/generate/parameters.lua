@@ -3,11 +3,12 @@
 -- A parameter is a type and a name; before them may stand `raw` (the whole array, indexed by the expression itself) or,
 -- for an output, `inout` (its old value is read). A type is an element type of luhip's, or one capital letter for
 -- whatever type the buffer has that is given there, the same wherever the letter stands.
--- Dependencies: luhip.core, luhip.errors, luhip.nearest.
+-- Dependencies: luhip.core, luhip.errors, luhip.keywords, luhip.nearest.
 -- @module luhip.generate.parameters
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
+local keywords = require "luhip.keywords"
 local nearest = require "luhip.nearest"
 
 local parameters = {}
@@ -75,6 +76,8 @@ local function parse_one(what, text)
   check_type(what, parameter.name, parameter.type)
   if TAKEN[parameter.name] then
     errors.raise("argument", "%s: a parameter cannot be called '%s', which is taken", what, parameter.name)
+  elseif keywords[parameter.name] then
+    errors.raise("argument", "%s: a parameter cannot be called '%s', a word of C++", what, parameter.name)
   end
   return parameter
 end
