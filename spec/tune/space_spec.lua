@@ -198,6 +198,7 @@ describe("a space", function()
     assert.equal(3, s:index_digits { 3, 1 })
     assert.is_nil(s:index_digits { 2, 1 })
     assert.is_nil(s:index_digits { 4, 1 })
+    assert.is_nil(s:index_digits { 257, 1 }) -- which is 1 in the byte that a row has for it
   end)
 
   it("draws without repeating, the same for the same seed", function()
