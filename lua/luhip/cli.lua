@@ -10,7 +10,7 @@ local USAGE = [[
 usage: luhip                           a prompt: reads chunks and prints their values; `dev` and `luhip` are there
        luhip script.lua [arguments]    run a script; `arg` and `...` hold its arguments, as under lua
        luhip -i script.lua [arguments] run it, then the prompt
-       luhip -e 'code' [arguments]     run code; `luhip` is there
+       luhip -e 'code' [arguments]     run code, of several -e one after the other; `luhip` is there; -i goes before
        luhip - [arguments]             run what standard input holds
        luhip devices                   what is here, and why what is here cannot be used
        luhip doctor                    what is missing and how to get it, and which settings hold
@@ -62,8 +62,8 @@ local function own_places()
   end
 end
 
--- Whether a line of a traceback is luhip's own: one of its files, a function of its core or what a file of it called in C,
--- and what is left of a call that it made last.
+-- Whether a line of a traceback is luhip's own: one of its files, a function of its core, what a file of it called in
+-- C, and what is left of a call that it made last.
 local function is_own(lines, i, own, hidden)
   local line = lines[i]
   if own[line:match "^\t(.-):%d+: in" or ""] or line:find("^\t%[C%]: in function 'luhip%.core%.") then
@@ -141,23 +141,43 @@ local function run_script(words, at)
   return run_chunk(chunk, message, arguments)
 end
 
+-- One -e after the other, up to the first that fails; what follows them are the arguments of all.
 local function run_code(words, at)
-  local code = words[at + 1]
-  if not code then
-    complain "-e needs code"
-    return WRONG_USE
+  local first, codes = at, {}
+  while words[first] == "-e" do
+    if not words[first + 1] then
+      complain "-e needs code"
+      return WRONG_USE
+    end
+    codes[#codes + 1] = words[first + 1]
+    first = first + 2
   end
-  local arguments = set_arg("-e", words, at + 2)
+  local arguments = set_arg("-e", words, first)
   _G.luhip = require "luhip"
-  local chunk, message = load(code, "=(command line)")
-  return run_chunk(chunk, message, arguments)
+  local result = 0
+  for _, code in ipairs(codes) do
+    local chunk, message = load(code, "=(command line)")
+    result = run_chunk(chunk, message, arguments)
+    if result ~= 0 then
+      break
+    end
+  end
+  return result
 end
 
 -- ---- the prompt ------------------------------------------------------------------------------------------------
 
--- After a script, if there is one: its globals are there, and its failure is the exit code.
+-- After a script or code, if there is one: its globals are there, and its failure is the exit code.
 local function run_prompt(words, at)
-  local code = words[at] and run_script(words, at) or 0
+  local first = words[at] or ""
+  if first:find "^%-." and first ~= "-e" then
+    complain("-i: a script or -e expected, not '%s'", first)
+    return WRONG_USE
+  end
+  local code = first == "-e" and run_code(words, at) or first ~= "" and run_script(words, at) or 0
+  if code == WRONG_USE then
+    return code
+  end
   rawset(_G, "luhip", rawget(_G, "luhip") or require "luhip")
   return math.max(code, require("luhip.repl").run())
 end

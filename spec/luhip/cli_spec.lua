@@ -232,6 +232,19 @@ describe("the command", function()
     assert.matches("^\t[^\n]*script.lua:2: in main chunk\n*$", r.stderr:match "stack traceback:\n(.*)")
   end)
 
+  it("runs several -e one after the other, up to one that fails, and -i before them", function()
+    local r = luhip { "-e", "x = 1", "-e", "print(x, ...)", "a" }
+    assert.same({ 0, "1\ta\n" }, { r.code, r.stdout })
+    r = luhip { "-e", "error 'no'", "-e", "print 'never'" }
+    assert.same({ 1, "" }, { r.code, r.stdout })
+    assert.equal(2, luhip({ "-e", "x = 1", "-e" }).code)
+    r = luhip({ "-i", "-e", "x = 41" }, { stdin = "x + 1\n" })
+    assert.same({ 0, "42\n" }, { r.code, r.stdout })
+    r = luhip { "-i", "--bogus" }
+    assert.equal(2, r.code)
+    assert.truthy(r.stderr:find("-i: a script or -e expected, not '--bogus'", 1, true), r.stderr)
+  end)
+
   it("has colour at a terminal alone, and not under NO_COLOR", function()
     local terminal = require "spec.support.terminal"
     assert.is_nil(luhip({ "--wat" }, { env = { TERM = "xterm" } }).stderr:find("\27", 1, true))
