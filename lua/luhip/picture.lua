@@ -91,7 +91,8 @@ local function check_options(options)
       errors.raise("type", "picture: %s: a number expected, not a %s", key, type(value))
     end
   end
-  if options.low and options.high and not (options.low < options.high) then
+  local rises = not options.low or not options.high or options.low < options.high
+  if not rises then -- nor do they when one is no number
     errors.raise("range", "picture: low has to be below high, not %s and %s", options.low, options.high)
   end
 end
