@@ -34,7 +34,7 @@
 static void *rtc(const char *name) {
   static void *library;
   const char *path = getenv("FAKE_HIP_RTC");
-  if (!library) library = dlopen(path ? path : "none", RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  if (!library) library = dlopen(path ? path : "none", RTLD_NOW | RTLD_LOCAL);
   void *found = library ? dlsym(library, name) : NULL;
   if (!found) abort();
   return found;
