@@ -19,6 +19,7 @@ enum {
 
 struct library {
   void *handle;
+  int version; /* the driver's, 0 when it does not say */
   cu_result (*get)(const char *name, void **function, int version, uint64_t flags);
   cu_result (*get_2)(const char *name, void **function, int version, uint64_t flags, int *found);
 };
@@ -32,6 +33,8 @@ static void *find(const struct library *library, const char *name, const char *e
   void *function = NULL;
   char symbol[96];
   cu_result rc = 1;
+  /* Asked for what is later than itself, a driver may give the earlier function of that name. */
+  if (library->version && since > library->version) return NULL;
   if (library->get_2)
     rc = library->get_2(name, &function, since, LEGACY_STREAM, NULL);
   else if (library->get)
@@ -47,6 +50,9 @@ int cuda_driver_load(char *reason, size_t len) {
     snprintf(reason, len, "libcuda.so.1 is not installed (it comes with NVIDIA's driver)");
     return 0;
   }
+  cu_result (*version)(int *) = NULL;
+  put(dlsym(library.handle, "cuDriverGetVersion"), &version);
+  if (version) version(&library.version);
   put(dlsym(library.handle, "cuGetProcAddress"), &library.get);
   put(dlsym(library.handle, "cuGetProcAddress_v2"), &library.get_2);
 #define FIND(field, name, ending, since, parameters) put(find(&library, name, ending, since), &cuda_driver.field);
