@@ -381,9 +381,9 @@ support.each_device(function(id)
     return blocks * bytes
   end
 
-  local function compile(value)
+  local function compile_v(v)
     testing.kernel_forget()
-    return counted(dev.compile, dev, source, { defines = { V = value } })
+    return counted(dev.compile, dev, source, { defines = { V = v } })
   end
 
   it("K2 the folder is kept within its limit: what was not used for longest goes", function()
@@ -391,26 +391,26 @@ support.each_device(function(id)
       testing.kernel_setenv("LUHIP_CACHE_LIMIT", nil)
     end)
     testing.kernel_setenv("LUHIP_CACHE_LIMIT", "0")
-    compile(1)
+    compile_v(1)
     local one = size(entries(folder)[1])
-    for value = 2, 6 do
-      compile(value)
+    for v = 2, 6 do
+      compile_v(v)
     end
     assert.equal(6, #entries(folder))
-    assert.same(from_disk, (compile(1))) -- now the newest
+    assert.same(from_disk, (compile_v(1))) -- now the newest
     support.write_file(folder .. "/.new-1-1", "left by a process that died")
     support.write_file(folder .. "/.new-1-2", "of one that writes just now")
     support.write_file(folder .. "/notes.txt", ("x"):rep(10 * one))
     os.execute("touch -d '2 hours ago' " .. quote(folder .. "/.new-1-1"))
     testing.kernel_setenv("LUHIP_CACHE_LIMIT", tostring(one * 4 + one // 2))
-    for value = 7, 8 do
-      compile(value)
+    for v = 7, 8 do
+      compile_v(v)
       assert.is_true(#entries(folder) <= 4)
     end
     assert.is_true(#entries(folder) >= 3)
-    assert.same(from_disk, (compile(8)))
-    assert.same(from_disk, (compile(1)))
-    assert.same(compiled, (compile(2)))
+    assert.same(from_disk, (compile_v(8)))
+    assert.same(from_disk, (compile_v(1)))
+    assert.same(compiled, (compile_v(2)))
     local file = io.open(folder .. "/.new-1-1")
     assert.is_nil(file)
     for _, name in ipairs { "/.new-1-2", "/notes.txt" } do
@@ -424,19 +424,19 @@ support.each_device(function(id)
       testing.kernel_setenv("LUHIP_CACHE_LIMIT", nil)
     end)
     local other = support.temporary_directory() .. "/cache"
-    for value = 1, 3 do
-      local script = ("require('luhip').open(...):compile(%q, { defines = { V = %d } })"):format(source, value)
+    for v = 1, 3 do
+      local script = ("require('luhip').open(...):compile(%q, { defines = { V = %d } })"):format(source, v)
       local result = support.lua(script, { env = { LUHIP_CACHE_DIR = other, LUHIP_CACHE_LIMIT = "0" } }, id)
       assert.equal(0, result.code, result.stderr)
     end
     assert.equal(3, #entries(other))
     testing.kernel_setenv("LUHIP_CACHE_LIMIT", tostring(size(entries(other)[1]) * 5 // 2))
-    compile(1)
+    compile_v(1)
     assert.equal(1, #entries(folder))
     testing.kernel_setenv("LUHIP_CACHE_DIR", other)
-    compile(4)
+    compile_v(4)
     assert.equal(2, #entries(other))
-    assert.same(from_disk, (compile(4)))
+    assert.same(from_disk, (compile_v(4)))
   end)
 
   it("K2 an entry that is larger than the limit is kept, alone", function()
@@ -444,11 +444,11 @@ support.each_device(function(id)
       testing.kernel_setenv("LUHIP_CACHE_LIMIT", nil)
     end)
     testing.kernel_setenv("LUHIP_CACHE_LIMIT", "1")
-    for value = 1, 3 do
-      assert.same(compiled, (compile(value)))
+    for v = 1, 3 do
+      assert.same(compiled, (compile_v(v)))
       assert.equal(1, #entries(folder))
     end
-    assert.same(from_disk, (compile(3)))
+    assert.same(from_disk, (compile_v(3)))
   end)
 
   it("K2 processes that share a small folder lose nothing but time", function()
