@@ -101,7 +101,8 @@ local function text_of(setting, value, where)
 end
 
 -- Flattens { cpu = { threads = 4 } } into a list of { setting, text, where }. A function as log.sink is taken as it is.
-local function flatten(values, prefix, source, into, scripted)
+-- `seen` holds the keys that were there: { cpu = { threads = 4 }, ["cpu.threads"] = 5 } says two things.
+local function flatten(values, prefix, source, into, scripted, seen)
   for key, value in pairs(values) do
     local name = prefix .. tostring(key)
     local where = source and ("%s: %s"):format(source, name) or ("setting '%s'"):format(name)
@@ -112,13 +113,16 @@ local function flatten(values, prefix, source, into, scripted)
       if type(value) ~= "table" then
         fail(where, "is a %s; a table of settings is wanted", type(value))
       end
-      flatten(value, name .. ".", source, into, scripted)
+      flatten(value, name .. ".", source, into, scripted, seen)
     elseif not setting then
       unknown(where, name)
+    elseif seen[name] then
+      fail(where, "is given twice, in its section and by its whole key")
     elseif scripted and setting.type == "sink" and type(value) == "function" then
-      into.sink = value
+      into.sink, seen[name] = value, true
     else
       into[#into + 1] = { setting = setting, text = text_of(setting, value, where), where = where }
+      seen[name] = true
     end
   end
   return into
@@ -201,7 +205,7 @@ local function read(layer, path, own)
   elseif not text then
     fail(path, "cannot be read: %s", why)
   end
-  apply(layer, flatten(config.evaluate(text, path), "", path, {}))
+  apply(layer, flatten(config.evaluate(text, path), "", path, {}, false, {}))
   return true
 end
 
@@ -261,7 +265,7 @@ end
 
 -- luhip.config { ... }
 local function set(values)
-  local list = flatten(values, "", nil, {}, true)
+  local list = flatten(values, "", nil, {}, true, {})
   apply("script", list)
   if list.sink then
     core.log_sink(list.sink)

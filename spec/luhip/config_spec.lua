@@ -75,6 +75,23 @@ describe("configuration", function()
     end
   end)
 
+  it("L1 refuses a key that is given twice, in its section and whole", function()
+    for _, case in ipairs {
+      { "{ timeout = 5, cpu = { threads = 2 }, ['cpu.threads'] = 3 }", "cpu.threads" },
+      { "{ log = { level = 'off' }, ['log.level'] = 'off' }", "log.level" },
+    } do
+      local text, _, folder = run("print(try(luhip.open, 'cpu'))", { ["home/luhip/config.lua"] = case[1] })
+      assert.matches("^config\t", text)
+      for _, fragment in ipairs { folder .. "/home/luhip/config.lua: ", case[2] .. " is given twice" } do
+        assert.truthy(text:find(fragment, 1, true), fragment .. " is not in: " .. text)
+      end
+      local script = ("print(try(luhip.config, %s)) print(luhip.config 'timeout')"):format(case[1])
+      text = run(script, {})
+      assert.matches("^config\tsetting '" .. case[2] .. "' is given twice", text)
+      assert.truthy(text:find("10000\tdefault", 1, true), text)
+    end
+  end)
+
   it("L1 reports a wrong type or value with file, key and what is wanted", function()
     for _, case in ipairs {
       { "{ timeout = '3' }", "timeout is a string", "milliseconds" },

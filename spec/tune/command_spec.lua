@@ -222,4 +222,16 @@ describe("luhip tune", function()
     assert.equal(1, result.code)
     assert.truthy(result.stderr:find("nowhere.tune", 1, true))
   end)
+
+  it("says of a folder that it is one, once", function()
+    local folder = support.temporary_directory()
+    for _, words in ipairs { { "inspect", folder }, { "convert", folder, folder .. "/x.csv" } } do
+      local result = luhip(words, folder)
+      assert.equal(1, result.code)
+      assert.equal(("luhip tune: cannot read %s: Is a directory\n"):format(folder), result.stderr)
+    end
+    support.assert_error_kind("file", function()
+      require("luhip.tune").load_t1(folder)
+    end, folder .. ": Is a directory")
+  end)
 end)

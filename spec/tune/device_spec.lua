@@ -79,6 +79,21 @@ support.each_device(function(id)
     assert.equal(0, y:read()[1])
   end)
 
+  it("is refused in a dry run, where every result would be wrong, and stores nothing", function()
+    local dev = support.open(id)
+    local path = support.temporary_directory() .. "/dry.tune"
+    for _, scope in ipairs { dev.dry_run, dev.plan } do
+      local e = support.assert_error_kind("argument", function()
+        scope(dev, function()
+          run(dev, { store = path })
+        end)
+      end)
+      assert.truthy(e.message:find("tune: not possible in a dry run", 1, true), e.message)
+    end
+    assert.is_nil(io.open(path))
+    assert.equal("ok", run(dev, { store = path }).best.status)
+  end)
+
   it("makes what does not compile, is too large or is wrong a row, and goes on", function()
     local dev = support.open(id)
     local r = run(dev, { params = { MODE = { 1, 2, 3, 6, 0 }, BLOCK = { 32, dev.max_threads * 2 } } })

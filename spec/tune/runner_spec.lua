@@ -728,6 +728,12 @@ describe("the options of a run", function()
     refuse("argument", { kernel = "none", access = { y = "out" } }, "'access' needs 'kernel'")
   end)
 
+  it("default names every parameter, and no other", function()
+    refuse("argument", { default = { B = 1 } }, "tune: default: 'B' is no parameter")
+    refuse("argument", { default = {} }, "tune: default: parameter 'A' is missing")
+    refuse("argument", { params = { A = { 1 }, B = { 1 } }, default = { A = 7 } }, "default: parameter 'B' is missing")
+  end)
+
   it("must be of the right kind", function()
     refuse("type", { source = 5 }, "source")
     refuse("type", { metrics = { a = 1 } }, "'a'")

@@ -259,7 +259,8 @@ static inline struct lb_scope lb_scope(lua_State *L, const struct lb_state *stat
 }
 int lb_device_with(lua_State *L);
 int lb_device_dry_run(lua_State *L);
-int lb_plan_run(lua_State *L); /* core.plan_run */
+int lb_plan_run(lua_State *L);   /* core.plan_run */
+int lb_in_dry_run(lua_State *L); /* core.in_dry_run */
 
 /* ---- objects ---------------------------------------------------------------------------------------------------------------- */
 

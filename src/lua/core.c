@@ -197,6 +197,7 @@ static void push_core(lua_State *L) {
       {"toolchain", lb_toolchain},
       {"limits", lb_limits},
       {"plan_run", lb_plan_run},
+      {"in_dry_run", lb_in_dry_run},
       {"log_sink", lb_log_sink},
       {"log_on", lb_log_on},
       {"log", lb_log},

@@ -245,6 +245,13 @@ int lb_plan_run(lua_State *L) {
   return enter(L, device, NULL, 2, 3);
 }
 
+/* core.in_dry_run(dev) -> whether the running coroutine is in a dry run of the device: nothing that it asks for runs */
+int lb_in_dry_run(lua_State *L) {
+  struct lb_device *device = lb_check_device(L, 1);
+  lua_pushboolean(L, lb_scope(L, lb_state(L), device).dry);
+  return 1;
+}
+
 void lb_open_scope(lua_State *L) {
   static const luaL_Reg meta[] = {{"__close", frame_close}, {"__gc", frame_gc}, {NULL, NULL}};
   lb_class_register(L, LB_SCOPE, &(struct lb_class_functions){NULL, NULL, meta});

@@ -63,7 +63,7 @@ local function position_of(self, wanted)
   elseif type(wanted) ~= "table" then
     errors.raise("type", "a strategy yields a position or a configuration, not a %s", type(wanted))
   end
-  local i = self.space:index(wanted)
+  local i = self.space:index_for("what the strategy asks for", wanted)
   if not i then
     local parts = {}
     for _, name in ipairs(self.space.names) do

@@ -20,12 +20,14 @@ local import = {}
 -- @raise kind "file"
 function import.text(path)
   local file, why = io.open(path, "rb")
-  local text = file and file:read "a"
+  local text
   if file then
+    text, why = file:read "a"
+    why = why and ("%s: %s"):format(path, why)
     file:close()
   end
   if not text then
-    errors.raise("file", "cannot read %s", why or path)
+    errors.raise("file", "cannot read %s", why)
   elseif text:sub(1, 2) ~= "\31\139" then
     return text
   end

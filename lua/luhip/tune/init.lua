@@ -210,6 +210,15 @@ local function finish(made)
   return made
 end
 
+-- In a dry run nothing is computed: every configuration would be kept as one that gives wrong results.
+local function refuse_dry_runs(devices)
+  for _, device in ipairs(devices) do
+    if type(device) == "userdata" and core.in_dry_run(device) then
+      errors.raise("argument", "tune: not possible in a dry run or plan of %s, where no kernel runs", device.id)
+    end
+  end
+end
+
 --- Runs a tuning: `tune { ... }`.
 -- @tparam table given the options above
 -- @treturn Result see luhip.tune.result
@@ -217,6 +226,7 @@ end
 --   first content
 function tune.run(given)
   local plan = options.read(given)
+  refuse_dry_runs(plan.devices)
   local draw, clear = progress_of(plan.progress)
   local function progress(run, row)
     log.row(row)

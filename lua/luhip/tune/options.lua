@@ -397,7 +397,7 @@ function read_store(given, plan)
   end
   if given.default then
     check_values("default", given.default)
-    plan.space:index(given.default) -- raises for parameters that are not there, or missing
+    plan.space:index_for("tune: default", given.default) -- raises for parameters that are not there, or missing
   end
   plan.problem = given.problem or problem_of_size(given.problem_size)
   plan.default, plan.resume = given.default, given.resume

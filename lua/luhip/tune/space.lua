@@ -372,16 +372,17 @@ local function digits_of(self, what, config)
       errors.raise("argument", "%s: '%s' is no parameter%s", what, tostring(name), hint)
     end
   end
-  local digits = {}
+  local digits, outside = {}, nil
   for k, axis in ipairs(self._axes) do
     local value = config[axis.name]
     if value == nil then
       errors.raise("argument", "%s: parameter '%s' is missing", what, axis.name)
     end
     digits[k] = axis.position[value]
-    if not digits[k] then
-      return nil, axis.name
-    end
+    outside = outside or (not digits[k] and axis.name)
+  end
+  if outside then
+    return nil, outside
   end
   return digits
 end
@@ -391,10 +392,19 @@ end
 -- @treturn ?integer 1 to `count`; nil when the configuration is not in the space
 -- @raise kind "argument" for a parameter that is unknown or missing
 function Space:index(config)
+  return self:index_for("index", config)
+end
+
+--- As `index`, for a caller whose own words the message begins with.
+-- @tparam string what "index", or what was given the configuration
+-- @tparam table config a value for every parameter
+-- @treturn ?integer as `index`
+-- @raise as `index`
+function Space:index_for(what, config)
   if type(config) ~= "table" then
-    errors.raise("type", "index: a configuration expected, not a %s", type(config))
+    errors.raise("type", "%s: a configuration expected, not a %s", what, type(config))
   end
-  local digits = digits_of(self, "index", config)
+  local digits = digits_of(self, what, config)
   return digits and self._engine:find(digits)
 end
 

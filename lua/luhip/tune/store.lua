@@ -127,12 +127,14 @@ function store.read(path)
     return require("luhip.tune.database").read(path)
   end
   local file, why = io.open(path, "rb")
-  local text = file and file:read "a"
+  local text
   if file then
+    text, why = file:read "a"
+    why = why and ("%s: %s"):format(path, why)
     file:close()
   end
   if not text then
-    return nil, why or ("cannot read " .. path)
+    return nil, why
   end
   local self = setmetatable({ path = path, records = {}, groups = {}, defaults = {} }, Store)
   self.indexed, self.since, self.unknown = 0, 0, 0

@@ -196,12 +196,14 @@ function t1.load(path)
     errors.raise("type", "load_t1: a path expected, not a %s", type(path))
   end
   local file, why = io.open(path, "rb")
-  local text = file and file:read "a"
+  local text
   if file then
+    text, why = file:read "a"
+    why = why and ("%s: %s"):format(path, why)
     file:close()
   end
   if not text then
-    errors.raise("file", "cannot read %s", why or path)
+    errors.raise("file", "cannot read %s", why)
   end
   local problem
   local ok, result = pcall(function()
