@@ -256,8 +256,8 @@ describe("a strategy of the user's", function()
       { "range", 325, "325 of 324" },
       { "type", "X", "string" },
       { "argument", { X = 1, Y = 1, K = "z" }, "not in the space", "K=z" },
-      { "argument", { X = 1 }, "what the strategy asks for", "'Y' is missing" },
-      { "argument", { X = 99 }, "what the strategy asks for", "'Y' is missing" },
+      { "argument", { X = 1 }, "what the strategy asks for", "is missing" },
+      { "argument", { X = 99 }, "what the strategy asks for", "is missing" },
       { "argument", { X = 1, Z = 1 }, "what the strategy asks for", "'Z' is no parameter" },
     } do
       support.assert_error_kind(case[1], function()
