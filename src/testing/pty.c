@@ -32,7 +32,7 @@ static void read_words(lua_State *L, int idx, char **words) {
   words[n] = NULL;
 }
 
-/* pty_start(words, columns, rows) -> fd, process id; the environment is what `env` among the words makes of ours */
+/* pty_start(words, columns, rows) -> fd, process id, or nil and why there is no pseudo-terminal; the environment is what `env` among the words makes of ours */
 static int pty_start(lua_State *L) {
   char *words[MOST_WORDS];
   read_words(L, 1, words);
@@ -40,7 +40,11 @@ static int pty_start(lua_State *L) {
                          .ws_row = (unsigned short)luaL_checkinteger(L, 3)};
   int fd;
   pid_t child = forkpty(&fd, NULL, NULL, &size);
-  if (child < 0) return luaL_error(L, "forkpty: %s", strerror(errno));
+  if (child < 0) {
+    luaL_pushfail(L);
+    lua_pushstring(L, strerror(errno));
+    return 2;
+  }
   if (child == 0) {
     execvp(words[0], words);
     _exit(127);
