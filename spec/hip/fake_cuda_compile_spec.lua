@@ -64,7 +64,8 @@ describe("the cuda provider's compiler", function()
     run [[
       local dev = luhip.open "cuda:0"
       local source = "__device__ int f(int a, int b);\n__global__ void k(int *p) {\n  p[0] = foo;\n  f(p);\n}\n"
-      local e = raises("compile", "my prog.hip:3:10: identifier 'foo' is undefined", dev.compile, dev, source, { name = "my prog.hip" })
+      local said = "my prog.hip:3:10: identifier 'foo' is undefined"
+      local e = raises("compile", said, dev.compile, dev, source, { name = "my prog.hip" })
       local d = e.diagnostics[1]
       assert(d.file == "my prog.hip" and d.line == 3 and d.column == 10 and d.severity == "error")
       e = raises("compile", "told so", dev.compile, dev, "#error told so\n__global__ void k() {}\n", { name = "e.hip" })

@@ -69,11 +69,13 @@ support.each_device(function(id)
     local r, x, y = run(dev, { access = { y = "out" } })
     assert.equal(2, r.counts.ok, tostring(r))
     assert.is_true(r.best.ms > 0)
+    local found = false -- a final between rows that are near each other may pick another than the least time of all
     for _, row in ipairs(r.rows) do
-      assert.is_true(r.best.ms <= row.ms)
+      found = found or row == r.best
       local counted = #row.samples - row.ramp
       assert.is_true(counted >= (row.given_up and 1 or 3) and counted <= 10)
     end
+    assert.is_true(found)
     assert.equal(id, r.device.id)
     assert.equal(N, x:read()[N])
     assert.equal(0, y:read()[1])

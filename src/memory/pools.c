@@ -176,7 +176,8 @@ luhip_status pools_copy(const luhip_pool *list, size_t count, struct pools *pool
   luhip_pool *copy = malloc(count * sizeof *copy);
   if (!copy) return error_set(error, LUHIP_E_MEMORY, "the host has no memory for a list of pools");
   memcpy(copy, list, count * sizeof *copy);
-  *pools = (struct pools){copy, count};
+  pools->list = copy;
+  pools->count = count;
   return LUHIP_OK;
 }
 

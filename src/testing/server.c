@@ -169,7 +169,8 @@ static int metadata_counts(lua_State *L) {
   uint32_t slot;
   if (!device_enter_quietly(device)) return luaL_error(L, "the device cannot be entered");
   luhip_status status = slot_of(device, stream, &slot, NULL);
-  struct metadata_counts counts = status ? (struct metadata_counts){0} : metadata_count(device, slot);
+  struct metadata_counts counts = {0};
+  if (!status) counts = metadata_count(device, slot);
   device_leave(device);
   if (status) return luaL_error(L, "no such stream");
   lua_newtable(L);
@@ -187,7 +188,8 @@ static int drops(lua_State *L) {
   uint32_t slot;
   if (!device_enter_quietly(device)) return luaL_error(L, "the device cannot be entered");
   luhip_status status = slot_of(device, stream, &slot, NULL);
-  struct drops now = status ? (struct drops){0} : device->slots[slot].drops;
+  struct drops now = {0};
+  if (!status) now = device->slots[slot].drops;
   device_leave(device);
   if (status) return luaL_error(L, "no such stream");
   lua_newtable(L);
