@@ -255,7 +255,7 @@ describe("the command", function()
       end
       words =
         table.move({ support.interpreter, support.root .. "/lua/luhip/cli.lua", "--wat" }, 1, 3, #words + 1, words)
-      local t = terminal.start(words)
+      local t = terminal.start(words, { pending = pending })
       t:expect "see luhip"
       assert.equal(2, t:finish())
       assert.equal(coloured, t.all:find("\27[31m", 1, true) ~= nil, variable)

@@ -47,7 +47,7 @@ describe("the prompt at a terminal", function()
       #words + 1,
       words
     )
-    return terminal.start(words, { columns = options.columns })
+    return terminal.start(words, { columns = options.columns, pending = pending })
   end
 
   local function leave(t)

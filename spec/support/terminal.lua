@@ -1,11 +1,10 @@
 -- A program at a pseudo-terminal, for the specs of the prompt. Nothing here depends on speed: one waits for text.
 --
---   local t = terminal.start({ "env", "A=b", "program" }, { columns = 80 })
+--   local t = terminal.start({ "env", "A=b", "program" }, { columns = 80, pending = pending })
 --   t:expect "> "          -- waits until the text has come, behind what was expected before; gives what is before it
 --   t:type "1 + 1\r"
 --   local code = t:finish() -- what is left to read is in t.rest
 
-local busted = require "busted"
 local support = require "spec.support"
 
 local terminal = {}
@@ -21,7 +20,7 @@ function terminal.start(words, options)
   options = options or {}
   local fd, process = testing().pty_start(words, options.columns or 80, options.rows or 24)
   if not fd then
-    busted.pending(("there are no pseudo-terminals here: %s"):format(process)) -- a chroot without /dev/pts
+    options.pending(("there are no pseudo-terminals here: %s"):format(process)) -- a chroot without /dev/pts
   end
   local self = setmetatable({ fd = fd, process = process, all = "", at = 1 }, terminal)
   support.defer(function()
