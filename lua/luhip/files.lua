@@ -5,11 +5,13 @@
 --    luhip.save("x.png", x)                                               a picture (luhip.picture); .ppm too
 --    luhip.save("x.bin", x)               luhip.load("x.bin", "f32")      the bytes alone; .raw too
 --
--- Dependencies: luhip.core, luhip.errors; luhip.host_array, luhip.npy, luhip.picture when they are needed.
+-- Dependencies: luhip.core, luhip.errors, luhip.whole_file;
+-- luhip.host_array, luhip.npy, luhip.picture when they are needed.
 -- @module luhip.files
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
+local whole_file = require "luhip.whole_file"
 
 local files = {}
 
@@ -20,13 +22,6 @@ local function ending_of(what, path)
     errors.raise("type", "%s: a path expected, not %s", what, errors.describe(path))
   end
   return path:lower():match "%.(%w+)$"
-end
-
-local function save_raw(path, x)
-  local ok, why = core.write_file(path, require "luhip.host_array"("save", x):bytes_string())
-  if not ok then
-    errors.raise("file", "%s", why)
-  end
 end
 
 -- Formats that have no options are given none.
@@ -58,21 +53,16 @@ function files.save(path, x, options)
     require("luhip.picture").save(path, x, options)
   elseif ending == "bin" or ending == "raw" then
     no_options(path, options)
-    save_raw(path, x)
+    whole_file.write(path, require "luhip.host_array"("save", x):bytes_string())
   else
     errors.raise("argument", "save: no format is known for '%s'; there are %s, .png and .ppm", path, KNOWN)
   end
 end
 
 local function load_raw(path, dtype, shape)
-  local file, why = io.open(path, "rb")
-  if not file then
-    errors.raise("file", "%s", why)
-  end
-  local bytes, reason = file:read "a"
-  file:close()
+  local bytes, why = whole_file.read(path)
   if not bytes then
-    errors.raise("file", "%s: %s", path, reason)
+    errors.raise("file", "%s", why)
   end
   local known, one = pcall(core.array, dtype, 1)
   if not known then

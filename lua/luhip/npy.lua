@@ -9,12 +9,13 @@
 -- The formats are those of NumPy's "NEP 1" (versions 1 to 3) and of PKWARE's APPNOTE, with zip64 read where a file has
 -- it. What is written is version 1, little-endian, in C order. Files in Fortran's order and big-endian ones are read
 -- too. There is no NumPy type for bf16: save it as another (x:astype "f32").
--- Dependencies: luhip.core, luhip.errors, luhip.host_array.
+-- Dependencies: luhip.core, luhip.errors, luhip.host_array, luhip.whole_file.
 -- @module luhip.npy
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
 local host_array = require "luhip.host_array"
+local whole_file = require "luhip.whole_file"
 
 local npy = {}
 
@@ -191,23 +192,11 @@ end
 -- ---- files -----------------------------------------------------------------------------------------------------
 
 local function read_file(path)
-  local file, why = io.open(path, "rb")
-  if not file then
-    errors.raise("file", "%s", why)
-  end
-  local bytes, reason = file:read "a"
-  file:close()
+  local bytes, why = whole_file.read(path)
   if not bytes then
-    errors.raise("file", "%s: %s", path, reason)
+    errors.raise("file", "%s", why)
   end
   return bytes
-end
-
-local function write_file(path, bytes)
-  local ok, why = core.write_file(path, bytes)
-  if not ok then
-    errors.raise("file", "%s", why)
-  end
 end
 
 local function check_path(what, path)
@@ -222,7 +211,7 @@ end
 -- @raise kinds "type", "file"
 function npy.save(path, x)
   check_path("save", path)
-  write_file(path, encode("save", x))
+  whole_file.write(path, encode("save", x))
 end
 
 --- Reads a .npy file.
@@ -289,7 +278,7 @@ function npy.save_all(path, arrays, options)
   end
   local directory = table.concat(central)
   local tail = ("<I4I2I2I2I2I4I4I2"):pack(END, 0, 0, #central, #central, #directory, at, 0)
-  write_file(path, table.concat(pieces) .. directory .. tail)
+  whole_file.write(path, table.concat(pieces) .. directory .. tail)
 end
 
 local function no_zip(name, why)

@@ -7,13 +7,13 @@
 --
 -- A picture is a 2-D buffer or host array of numbers, its first row on top, or one of u8 with three of them for each
 -- point: red, green, blue. The ending of the path tells the format.
--- Dependencies: luhip.core, luhip.errors, luhip.host_array, luhip.png.
+-- Dependencies: luhip.errors, luhip.host_array, luhip.png, luhip.whole_file.
 -- @module luhip.picture
 
-local core = require "luhip.core"
 local errors = require "luhip.errors"
 local host_array = require "luhip.host_array"
 local png = require "luhip.png"
+local whole_file = require "luhip.whole_file"
 
 local picture = {}
 
@@ -138,10 +138,7 @@ function picture.save(path, x, options)
     png.write(path, width, height, pixels)
     return
   end
-  local ok, why = core.write_file(path, ("P6\n%d %d\n255\n"):format(width, height) .. pixels)
-  if not ok then
-    errors.raise("file", "%s", why)
-  end
+  whole_file.write(path, ("P6\n%d %d\n255\n"):format(width, height) .. pixels)
 end
 
 return picture

@@ -3,34 +3,22 @@
 -- pixels are a zlib stream (RFC 1950, with its Adler-32) around deflate (RFC 1951). Rows are not filtered. What is
 -- looked for is runs of one pixel, written as one block in the fixed Huffman code; where that does not pay, the bytes
 -- are stored as they are.
--- Dependencies: luhip.core, luhip.errors.
+-- Dependencies: luhip.core, luhip.errors, luhip.whole_file.
 -- @module luhip.png
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
+local whole_file = require "luhip.whole_file"
 
 local png = {}
 
 ---- checksums ------------------------------------------------------------------------------------------------------
 
-local crc_of_byte = {}
-for byte = 0, 255 do
-  local crc = byte
-  for _ = 1, 8 do
-    crc = crc & 1 == 1 and 0xedb88320 ~ crc >> 1 or crc >> 1
-  end
-  crc_of_byte[byte] = crc
-end
-
 --- The CRC-32 of the PNG specification's annex D.
 -- @tparam string bytes
 -- @treturn integer
 function png.crc32(bytes)
-  local crc = 0xffffffff
-  for i = 1, #bytes do
-    crc = crc_of_byte[(crc ~ bytes:byte(i)) & 255] ~ crc >> 8
-  end
-  return crc ~ 0xffffffff
+  return core.crc32(bytes)
 end
 
 --- The Adler-32 of RFC 1950.
@@ -199,11 +187,7 @@ end
 -- @tparam string pixels as for `png.encode`
 -- @raise kind "file" when it cannot be written
 function png.write(path, width, height, pixels)
-  local bytes = png.encode(width, height, pixels)
-  local written, why = core.write_file(path, bytes)
-  if not written then
-    errors.raise("file", "png: %s", why)
-  end
+  whole_file.write(path, png.encode(width, height, pixels), "png: %s")
 end
 
 return png

@@ -8,11 +8,12 @@
 --
 -- While fn runs, every operation of the device is timed by itself, on every stream and of every thread. Times are the
 -- device's own. A failed or skipped operation makes them worthless: profile raises that failure.
--- Dependencies: luhip.core, luhip.errors.
+-- Dependencies: luhip.core, luhip.errors, luhip.whole_file.
 -- @module luhip.profile
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
+local whole_file = require "luhip.whole_file"
 
 local profile = {}
 
@@ -209,10 +210,7 @@ function methods:trace(path)
     parts[#parts + 1] = text
   end)
   local text = '{"displayTimeUnit":"ns","traceEvents":[\n' .. table.concat(parts, ",\n") .. "\n]}\n"
-  local written, why = core.write_file(path, text)
-  if not written then
-    errors.raise("file", "trace: %s", why)
-  end
+  whole_file.write(path, text, "trace: %s")
 end
 
 -- ---- profiling -------------------------------------------------------------------------------------------------

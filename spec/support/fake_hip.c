@@ -65,47 +65,14 @@ HAND_ON(hiprtcGetLoweredName, (void *program, const char *expression, const char
 typedef int result;
 enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, BAD_DEVICE = 101, BAD_IMAGE = 200, BAD_HANDLE = 400 };
 enum { NOT_FOUND = 500, PEER_THERE = 704, UNKNOWN = 999 };
-enum { DEVICES = 2, MOST_NAMES = 256 };
+enum { DEVICES = 2 };
 
-/* ---- counting -------------------------------------------------------------------------------------------------- */
+#define FAIL_VARIABLE "FAKE_HIP_FAIL"
+#include "fake_calls.h"
 
-static struct {
-  const char *name;
-  unsigned calls;
-} counts[MOST_NAMES];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static result count(const char *name) {
-  const char *fail = getenv("FAKE_HIP_FAIL");
-  pthread_mutex_lock(&lock);
-  int i = 0;
-  while (counts[i].name && strcmp(counts[i].name, name)) i++;
-  counts[i].name = name;
-  counts[i].calls++;
-  pthread_mutex_unlock(&lock);
-  return fail && !strcmp(fail, name) ? UNKNOWN : OK;
-}
-
-/* For package.loadlib: "hipInit 1\nhipMalloc 3\n", in the order of first calls; the counts start again. */
-__attribute__((weak)) extern const char *lua_pushstring(void *lua, const char *text);
 int fake_hip_calls(void *lua) {
-  char text[8192];
-  size_t at = 0;
-  *text = '\0';
-  pthread_mutex_lock(&lock);
-  for (int i = 0; counts[i].name; i++) {
-    if (counts[i].calls && at < sizeof text)
-      at += (size_t)snprintf(text + at, sizeof text - at, "%s %u\n", counts[i].name, counts[i].calls);
-    counts[i].calls = 0;
-  }
-  pthread_mutex_unlock(&lock);
-  lua_pushstring(lua, text);
-  return 1;
+  return push_calls(lua);
 }
-
-#define CALL                                                                                                           \
-  result counted = count(__func__);                                                                                    \
-  if (counted) return counted;
 
 /* ---- devices --------------------------------------------------------------------------------------------------- */
 

@@ -52,20 +52,13 @@ function docs.module(name)
   return parsed[name] or nil
 end
 
---- Splits "name(a: integer, b?: string): luhip.buffer" into its parts.
--- @tparam string signature
--- @treturn table { name =, params = { { name =, type =, optional = } }, returns = { "luhip.buffer" } }
-function docs.signature(signature)
-  local name, rest = signature:match "^([%w_]+)(.*)$"
-  local list = rest:match "^%b()"
-  local returns = rest:sub(#list + 1):match "^:%s*(.*)$"
-  local result = { name = name, params = {}, returns = {} }
-  local depth, piece = 0, ""
-  for c in (list:sub(2, -2) .. ","):gmatch "." do
+-- Cuts a text at its commas, but for those within brackets.
+local function split(text)
+  local pieces, depth, piece = {}, 0, ""
+  for c in (text .. ","):gmatch "." do
     if c == "," and depth == 0 then
-      local parameter, optional, kind = piece:match "^%s*([%w_.]+)(%??):%s*(.-)%s*$"
-      if parameter then
-        table.insert(result.params, { name = parameter, optional = optional == "?", type = kind })
+      if piece:match "%S" then
+        pieces[#pieces + 1] = piece:match "^%s*(.-)%s*$"
       end
       piece = ""
     else
@@ -73,16 +66,20 @@ function docs.signature(signature)
       piece = piece .. c
     end
   end
-  depth, piece = 0, ""
-  for c in ((returns or "") .. ","):gmatch "." do
-    if c == "," and depth == 0 then
-      if piece:match "%S" then
-        table.insert(result.returns, piece:match "^%s*(.-)%s*$")
-      end
-      piece = ""
-    else
-      depth = depth + (c:match "[%({%[]" and 1 or c:match "[%)}%]]" and -1 or 0)
-      piece = piece .. c
+  return pieces
+end
+
+--- Splits "name(a: integer, b?: string): luhip.buffer" into its parts.
+-- @tparam string signature
+-- @treturn table { name =, params = { { name =, type =, optional = } }, returns = { "luhip.buffer" } }
+function docs.signature(signature)
+  local name, rest = signature:match "^([%w_]+)(.*)$"
+  local list = rest:match "^%b()"
+  local result = { name = name, params = {}, returns = split(rest:sub(#list + 1):match "^:%s*(.*)$" or "") }
+  for _, piece in ipairs(split(list:sub(2, -2))) do
+    local parameter, optional, kind = piece:match "^([%w_.]+)(%??):%s*(.*)$"
+    if parameter then
+      table.insert(result.params, { name = parameter, optional = optional == "?", type = kind })
     end
   end
   return result

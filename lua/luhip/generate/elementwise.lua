@@ -254,15 +254,7 @@ function Elementwise:__tostring()
   )
 end
 
-local function check_options(options)
-  for key, value in pairs(options) do
-    if key ~= "name" and key ~= "preamble" then
-      errors.raise("argument", "elementwise: no option '%s'; there are name and preamble", tostring(key))
-    elseif type(value) ~= "string" or (key == "name" and not value:match "^[%a_][%w_]*$") then
-      errors.raise("type", "elementwise: %s: %s expected", key, key == "name" and "an identifier" or "text")
-    end
-  end
-end
+local OPTIONS = { { "name", "identifier" }, { "preamble", "text" } }
 
 --- Makes a kernel of one expression.
 -- @tparam string inputs "f32 x, f32 y"
@@ -272,7 +264,7 @@ end
 -- @treturn function-like object; nothing is compiled before the first call
 -- @raise kinds "type", "argument"
 local function elementwise(inputs, outputs, operation, options)
-  check_options(options or {})
+  parameters.check_options("elementwise", options or {}, OPTIONS)
   if type(operation) ~= "string" or not operation:match "%S" then
     errors.raise(
       "type",

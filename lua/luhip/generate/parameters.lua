@@ -216,6 +216,59 @@ function parameters.shape_text(shape)
   return ("[%s]"):format(table.concat(shape, ", "))
 end
 
+-- What an option's value is, and whether a value is one.
+local KINDS = {
+  identifier = {
+    "an identifier",
+    function(value)
+      return type(value) == "string" and value:match "^[%a_][%w_]*$"
+    end,
+  },
+  text = {
+    "text",
+    function(value)
+      return type(value) == "string"
+    end,
+  },
+}
+
+local function option_names(options)
+  local names = {}
+  for k, option in ipairs(options) do
+    names[k] = option[1]
+  end
+  local last = table.remove(names)
+  return table.concat(names, ", ") .. " and " .. last
+end
+
+local function check_option(what, key, value, kind)
+  if kind == "boolean" then
+    if type(value) ~= "boolean" then
+      errors.raise("type", "%s: %s: true or false expected, not a %s", what, key, type(value))
+    end
+  elseif not KINDS[kind][2](value) then
+    errors.raise("type", "%s: %s: %s expected", what, key, KINDS[kind][1])
+  end
+end
+
+--- Checks a table of options.
+-- @tparam string what the caller, for messages
+-- @tparam table given
+-- @tparam {table,...} options those there are: { name, "identifier", "text" or "boolean" }
+-- @raise kinds "argument" for a name that is none, "type"
+function parameters.check_options(what, given, options)
+  local kinds = {}
+  for _, option in ipairs(options) do
+    kinds[option[1]] = option[2]
+  end
+  for key, value in pairs(given) do
+    if not kinds[key] then
+      errors.raise("argument", "%s: no option '%s'; there are %s", what, tostring(key), option_names(options))
+    end
+    check_option(what, key, value, kinds[key])
+  end
+end
+
 --- Compiled kernels by device and variant. The devices are not kept alive.
 function parameters.cache()
   local devices = setmetatable({}, { __mode = "k" })

@@ -27,7 +27,7 @@ local BLOCK, PARTIALS, PER_THREAD = 256, 256, 16
 -- part[] holds a value of each thread; afterwards part[0] that of all.
 local TEMPLATE = [[
 ${includes}${preamble}typedef ${accumulator} luhip_value;
-static __device__ luhip_value luhip_map(${parameters}${comma}const long long i, const long long n) { return ${map}; }
+static __device__ luhip_value luhip_map(${parameters}, const long long i, const long long n) { return ${map}; }
 static __device__ luhip_value luhip_combine(const luhip_value a, const luhip_value b) { return ${reduce}; }
 static __device__ ${output} luhip_post(const luhip_value a, const long long n) { return ${post}; }
 
@@ -42,7 +42,7 @@ static __device__ luhip_value luhip_reduce_block(luhip_value *part, const luhip_
 }
 
 // Result r is that of the elements first(r) + k * inner, k = 0 .. count - 1.
-extern "C" __global__ void ${name}(${pointers}${comma}${output} *result, const long long results, const long long count,
+extern "C" __global__ void ${name}(${pointers}, ${output} *result, const long long results, const long long count,
                                    const long long inner) {
   __shared__ luhip_value part[${block}];
   for (long long r = blockIdx.x; r < results; r += gridDim.x) {
@@ -50,7 +50,7 @@ extern "C" __global__ void ${name}(${pointers}${comma}${output} *result, const l
     luhip_value mine = ${identity};
     for (long long k = threadIdx.x; k < count; k += ${block}) {
       const long long i = first + k * inner;
-      mine = luhip_combine(mine, luhip_map(${arguments}${comma}i, count));
+      mine = luhip_combine(mine, luhip_map(${arguments}, i, count));
     }
     const luhip_value all = luhip_reduce_block(part, mine);
     if (threadIdx.x == 0) result[r] = luhip_post(all, count);
@@ -58,11 +58,11 @@ extern "C" __global__ void ${name}(${pointers}${comma}${output} *result, const l
   }
 }
 
-extern "C" __global__ void ${name}_partial(${pointers}${comma}luhip_value *partial, const long long count) {
+extern "C" __global__ void ${name}_partial(${pointers}, luhip_value *partial, const long long count) {
   __shared__ luhip_value part[${block}];
   luhip_value mine = ${identity};
   for (long long i = (long long)blockIdx.x * ${block} + threadIdx.x; i < count; i += (long long)gridDim.x * ${block})
-    mine = luhip_combine(mine, luhip_map(${arguments}${comma}i, count));
+    mine = luhip_combine(mine, luhip_map(${arguments}, i, count));
   const luhip_value all = luhip_reduce_block(part, mine);
   if (threadIdx.x == 0) partial[blockIdx.x] = all;
 }
@@ -96,7 +96,6 @@ local function text_of(self, types)
       parameters = table.concat(list, ", "),
       pointers = table.concat(pointers, ", "),
       arguments = table.concat(arguments, ", "),
-      comma = ", ",
       map = self.map,
       reduce = self.reduce,
       identity = self.identity,
@@ -284,18 +283,7 @@ function Reduce:__tostring()
   )
 end
 
-local function check_options(options)
-  local known = { name = true, preamble = true, post = true, accumulate = true }
-  for key, value in pairs(options) do
-    if not known[key] then
-      errors.raise("argument", "reduce: no option '%s'; there are name, preamble, post and accumulate", tostring(key))
-    elseif type(value) ~= "string" or (key == "name" and not value:match "^[%a_][%w_]*$") then
-      errors.raise("type", "reduce: %s: %s expected", key, key == "name" and "an identifier" or "text")
-    elseif key == "accumulate" and not parameters.ctype(value) then
-      errors.raise("argument", "reduce: accumulate: no element type '%s'", value)
-    end
-  end
-end
+local OPTIONS = { { "name", "identifier" }, { "preamble", "text" }, { "post", "text" }, { "accumulate", "text" } }
 
 --- Makes a reduction.
 -- @tparam string inputs "f32 x, f32 y"
@@ -308,7 +296,10 @@ end
 -- @treturn function-like object; nothing is compiled before the first call
 local function reduce(inputs, output, map, combine, identity, options)
   options = options or {}
-  check_options(options)
+  parameters.check_options("reduce", options, OPTIONS)
+  if options.accumulate and not parameters.ctype(options.accumulate) then
+    errors.raise("argument", "reduce: accumulate: no element type '%s'", options.accumulate)
+  end
   for what, text in pairs { map = map or false, reduce = combine or false, identity = identity or false } do
     if type(text) ~= "string" or not text:match "%S" then
       errors.raise(

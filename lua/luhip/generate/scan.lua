@@ -147,19 +147,7 @@ function Scan:__tostring()
   )
 end
 
-local function check_options(options)
-  for key, value in pairs(options) do
-    if key == "exclusive" then
-      if type(value) ~= "boolean" then
-        errors.raise("type", "scan: exclusive: true or false expected, not a %s", type(value))
-      end
-    elseif key ~= "name" and key ~= "preamble" then
-      errors.raise("argument", "scan: no option '%s'; there are exclusive, name and preamble", tostring(key))
-    elseif type(value) ~= "string" or (key == "name" and not value:match "^[%a_][%w_]*$") then
-      errors.raise("type", "scan: %s: %s expected", key, key == "name" and "an identifier" or "text")
-    end
-  end
-end
+local OPTIONS = { { "exclusive", "boolean" }, { "name", "identifier" }, { "preamble", "text" } }
 
 --- Makes a scan.
 -- @tparam string dtype an element type, or a capital letter for any
@@ -170,7 +158,7 @@ end
 -- @raise kinds "type", "argument"
 local function scan(dtype, combine, identity, options)
   options = options or {}
-  check_options(options)
+  parameters.check_options("scan", options, OPTIONS)
   for what, text in pairs { operation = combine or false, identity = identity or false } do
     if type(text) ~= "string" or not text:match "%S" then
       errors.raise(

@@ -1,5 +1,5 @@
 --- `luhip tune`: runs a tuning script under watch; inspects, merges, converts and prunes stores.
--- Dependencies: luhip.core, luhip.errors, luhip.missing_path, luhip.nearest,
+-- Dependencies: luhip.core, luhip.errors, luhip.missing_path, luhip.nearest, luhip.whole_file,
 -- luhip.tune.{export,import,report,store,supervisor}.
 -- @module luhip.tune.command
 
@@ -12,6 +12,7 @@ local nearest = require "luhip.nearest"
 local report = require "luhip.tune.report"
 local store = require "luhip.tune.store"
 local supervisor = require "luhip.tune.supervisor"
+local whole_file = require "luhip.whole_file"
 
 local command = {}
 
@@ -255,13 +256,6 @@ local function merge(words)
   return 0
 end
 
-local function write_file(path, text)
-  local written, why = core.write_file(path, text)
-  if not written then
-    errors.raise("file", "cannot write %s", why)
-  end
-end
-
 local CONVERT = { format = true, name = true, device = true }
 
 local function convert(words)
@@ -280,9 +274,9 @@ local function convert(words)
     rows = import.read(from, { name = last(options, "name"), device = last(options, "device") }).rows
   end
   if to:find "%.csv$" then
-    write_file(to, export.csv(rows))
+    whole_file.write(to, export.csv(rows), "cannot write %s")
   elseif to:find "%.json$" then
-    write_file(to, format == "t4" and export.t4(rows) or export.kernel_tuner(rows))
+    whole_file.write(to, format == "t4" and export.t4(rows) or export.kernel_tuner(rows), "cannot write %s")
   else
     local target = store.open(to)
     add_rows(target, rows)

@@ -3,12 +3,13 @@
 -- Files may be compressed (.gz), and may end too early, as a Kernel Tuner cache does while it is written: what is
 -- complete is read. Such records say nothing of source and options, so they never stand in for a measurement; they are
 -- what searches begin with, and what `tune.best` chooses from.
--- Dependencies: luhip.core, luhip.errors, luhip.tune.store.
+-- Dependencies: luhip.core, luhip.errors, luhip.whole_file, luhip.tune.store.
 -- @module luhip.tune.import
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
 local store = require "luhip.tune.store"
+local whole_file = require "luhip.whole_file"
 
 local import = {}
 
@@ -19,13 +20,7 @@ local import = {}
 -- @treturn string
 -- @raise kind "file"
 function import.text(path)
-  local file, why = io.open(path, "rb")
-  local text
-  if file then
-    text, why = file:read "a"
-    why = why and ("%s: %s"):format(path, why)
-    file:close()
-  end
+  local text, why = whole_file.read(path)
   if not text then
     errors.raise("file", "cannot read %s", why)
   elseif text:sub(1, 2) ~= "\31\139" then

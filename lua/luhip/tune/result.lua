@@ -1,13 +1,13 @@
 --- What a tuning run gives: the best row, all rows, and ways to keep them.
--- Dependencies: luhip.core, luhip.errors, luhip.tune.{export,page,plot,report}; dkjson, when JSON is asked for.
+-- Dependencies: luhip.errors, luhip.whole_file, luhip.tune.{export,page,plot,report}; dkjson, when JSON is asked for.
 -- @module luhip.tune.result
 
-local core = require "luhip.core"
 local errors = require "luhip.errors"
 local export = require "luhip.tune.export"
 local page = require "luhip.tune.page"
 local plot = require "luhip.tune.plot"
 local report = require "luhip.tune.report"
+local whole_file = require "luhip.whole_file"
 
 local result = {}
 
@@ -153,10 +153,7 @@ function Result:json(path)
   end
   local text = dkjson().encode(data_of(self), { indent = true }) .. "\n"
   if path then
-    local written, why = core.write_file(path, text)
-    if not written then
-      errors.raise("file", "cannot write %s", why)
-    end
+    whole_file.write(path, text, "cannot write %s")
   end
   return text
 end
@@ -195,10 +192,7 @@ local function save(what, path, text)
   if type(path) ~= "string" then
     errors.raise("type", "%s: a path expected, not a %s", what, type(path))
   end
-  local written, why = core.write_file(path, text)
-  if not written then
-    errors.raise("file", "cannot write %s", why)
-  end
+  whole_file.write(path, text, "cannot write %s")
 end
 
 --- Writes the rows as T4 results, version 1.0.0.

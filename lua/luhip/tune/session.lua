@@ -3,12 +3,13 @@
 -- The key of a row says what the numbers depend on: the source as this configuration has it, with the files that it
 -- includes from `include_dirs` and `headers`; the options of the compiler; grid, block and shared memory; the device,
 -- its driver and compiler; the problem. A function among these stands for its code.
--- Dependencies: luhip.core, luhip.errors, luhip.tune.store.
+-- Dependencies: luhip.core, luhip.errors, luhip.whole_file, luhip.tune.store.
 -- @module luhip.tune.session
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
 local store = require "luhip.tune.store"
+local whole_file = require "luhip.whole_file"
 
 local session = {}
 
@@ -35,20 +36,11 @@ local function plain(value)
   return tostring(value)
 end
 
-local function read_file(path)
-  local file = io.open(path, "rb")
-  local text = file and file:read "a"
-  if file then
-    file:close()
-  end
-  return text
-end
-
 -- Adds what the text includes and can be found in the folders, each file once.
 local function add_includes(text, folders, parts, seen)
   for name in text:gmatch '#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]' do
     for _, folder in ipairs(seen[name] and {} or folders) do
-      local content = read_file(folder .. "/" .. name)
+      local content = whole_file.read(folder .. "/" .. name)
       if content then
         seen[name] = true
         parts[#parts + 1] = { name, core.hash(content) }

@@ -14,12 +14,13 @@
 --
 -- Records survive the end of the process as soon as they are appended; the end of a run makes them survive the
 -- machine's.
--- Dependencies: luhip.core, luhip.errors; luhip.tune.database, where a store is in one.
+-- Dependencies: luhip.core, luhip.errors, luhip.whole_file; luhip.tune.database, where a store is in one.
 -- @module luhip.tune.store
 
 local config = require "luhip.config"
 local core = require "luhip.core"
 local errors = require "luhip.errors"
+local whole_file = require "luhip.whole_file"
 
 local store = {}
 
@@ -126,13 +127,7 @@ function store.read(path)
   if store.is_database(path) then
     return require("luhip.tune.database").read(path)
   end
-  local file, why = io.open(path, "rb")
-  local text
-  if file then
-    text, why = file:read "a"
-    why = why and ("%s: %s"):format(path, why)
-    file:close()
-  end
+  local text, why = whole_file.read(path)
   if not text then
     return nil, why
   end

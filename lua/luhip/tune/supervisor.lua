@@ -5,13 +5,14 @@
 -- being tried is blamed, once, in the store, and the script is run again: it takes what is finished out of the store
 -- and goes on. A worker that is killed from outside (SIGKILL, which may be the system's lack of memory) leaves no blame
 -- the first time; a configuration that was started twice without an end is.
--- Dependencies: luhip.core, luhip.tune.{overrides,report,store}.
+-- Dependencies: luhip.core, luhip.whole_file, luhip.tune.{overrides,report,store}.
 -- @module luhip.tune.supervisor
 
 local core = require "luhip.core"
 local overrides = require "luhip.tune.overrides"
 local report = require "luhip.tune.report"
 local store = require "luhip.tune.store"
+local whole_file = require "luhip.whole_file"
 
 local supervisor = {}
 
@@ -40,11 +41,7 @@ end
 
 -- What the worker reported: stores with the number of records they had, and how its runs ended.
 local function read_status(path, from)
-  local file = io.open(path, "rb")
-  local text = file and file:read "a" or ""
-  if file then
-    file:close()
-  end
+  local text = whole_file.read(path) or ""
   local opened, runs = {}, {}
   local records = core.journal_records(text)
   for i = from + 1, #records do

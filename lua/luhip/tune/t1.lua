@@ -3,13 +3,14 @@
 -- `ConfigurationSpace.TuningParameters` and its `Conditions` become a space. A parameter's `Values` are a list, or the
 -- text of a Python list: [1, 2, 4], ['a', 'b'], [2**i for i in range(1, 9)], list(range(32, 257, 32)), and sums of
 -- these. Nothing of it is run: the items are expressions of luhip.tune.expr.
--- Dependencies: luhip.core, luhip.errors, luhip.tune.{expr,space}.
+-- Dependencies: luhip.core, luhip.errors, luhip.whole_file, luhip.tune.{expr,space}.
 -- @module luhip.tune.t1
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
 local expr = require "luhip.tune.expr"
 local space = require "luhip.tune.space"
+local whole_file = require "luhip.whole_file"
 
 local t1 = {}
 
@@ -195,13 +196,7 @@ function t1.load(path)
   if type(path) ~= "string" then
     errors.raise("type", "load_t1: a path expected, not a %s", type(path))
   end
-  local file, why = io.open(path, "rb")
-  local text
-  if file then
-    text, why = file:read "a"
-    why = why and ("%s: %s"):format(path, why)
-    file:close()
-  end
+  local text, why = whole_file.read(path)
   if not text then
     errors.raise("file", "cannot read %s", why)
   end
