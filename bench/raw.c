@@ -245,68 +245,52 @@ static int finish(lua_State *L, const struct loops *loops, double start, lua_Int
   return 1;
 }
 
+/* One turn of a loop of launches: inlined into its loop, so that nothing is added to what is measured. */
+typedef code (*turn_fn)(const struct loops *loops, hip_function_t f, struct arguments *arguments);
+
+static inline __attribute__((always_inline)) int launch_loop(lua_State *L, turn_fn turn) {
+  const struct loops *loops = check(L);
+  hip_function_t f = check_kernel(L, 2);
+  lua_Integer calls = luaL_checkinteger(L, 3);
+  struct arguments arguments;
+  prepare(&arguments, loops);
+  code rc = 0;
+  double start = now();
+  for (lua_Integer i = 0; i < calls && !rc; i++) rc = turn(loops, f, &arguments);
+  return finish(L, loops, start, calls, rc, "launching");
+}
+
+static inline code launch_wait(const struct loops *loops, hip_function_t f, struct arguments *arguments) {
+  code rc = launch(loops, f, arguments);
+  return rc ? rc : raw.stream_wait(loops->stream);
+}
+
+static inline code launch_between(const struct loops *loops, hip_function_t f, struct arguments *arguments) {
+  code rc = raw.event_record(loops->start, loops->stream);
+  if (!rc) rc = launch(loops, f, arguments);
+  return rc ? rc : raw.event_record(loops->stop, loops->stream);
+}
+
+static inline code launch_timed(const struct loops *loops, hip_function_t f, struct arguments *arguments) {
+  float ms;
+  code rc = launch_between(loops, f, arguments);
+  if (!rc) rc = raw.event_wait(loops->stop);
+  return rc ? rc : raw.event_elapsed(&ms, loops->start, loops->stop);
+}
+
 static int loop_launch(lua_State *L) {
-  const struct loops *loops = check(L);
-  hip_function_t f = check_kernel(L, 2);
-  lua_Integer calls = luaL_checkinteger(L, 3);
-  struct arguments arguments;
-  prepare(&arguments, loops);
-  code rc = 0;
-  double start = now();
-  for (lua_Integer i = 0; i < calls && !rc; i++) rc = launch(loops, f, &arguments);
-  return finish(L, loops, start, calls, rc, "launching");
+  return launch_loop(L, launch);
 }
-
 static int loop_launch_wait(lua_State *L) {
-  const struct loops *loops = check(L);
-  hip_function_t f = check_kernel(L, 2);
-  lua_Integer calls = luaL_checkinteger(L, 3);
-  struct arguments arguments;
-  prepare(&arguments, loops);
-  code rc = 0;
-  double start = now();
-  for (lua_Integer i = 0; i < calls && !rc; i++) {
-    rc = launch(loops, f, &arguments);
-    if (!rc) rc = raw.stream_wait(loops->stream);
-  }
-  return finish(L, loops, start, calls, rc, "launching");
+  return launch_loop(L, launch_wait);
 }
-
 /* Between two events each, nothing read: one pair serves all. */
 static int loop_launch_events(lua_State *L) {
-  const struct loops *loops = check(L);
-  hip_function_t f = check_kernel(L, 2);
-  lua_Integer calls = luaL_checkinteger(L, 3);
-  struct arguments arguments;
-  prepare(&arguments, loops);
-  code rc = 0;
-  double start = now();
-  for (lua_Integer i = 0; i < calls && !rc; i++) {
-    rc = raw.event_record(loops->start, loops->stream);
-    if (!rc) rc = launch(loops, f, &arguments);
-    if (!rc) rc = raw.event_record(loops->stop, loops->stream);
-  }
-  return finish(L, loops, start, calls, rc, "launching");
+  return launch_loop(L, launch_between);
 }
-
 /* Between two events each, waited for, and the time read back. */
 static int loop_launch_timed(lua_State *L) {
-  const struct loops *loops = check(L);
-  hip_function_t f = check_kernel(L, 2);
-  lua_Integer calls = luaL_checkinteger(L, 3);
-  struct arguments arguments;
-  prepare(&arguments, loops);
-  code rc = 0;
-  float ms = 0;
-  double start = now();
-  for (lua_Integer i = 0; i < calls && !rc; i++) {
-    rc = raw.event_record(loops->start, loops->stream);
-    if (!rc) rc = launch(loops, f, &arguments);
-    if (!rc) rc = raw.event_record(loops->stop, loops->stream);
-    if (!rc) rc = raw.event_wait(loops->stop);
-    if (!rc) rc = raw.event_elapsed(&ms, loops->start, loops->stop);
-  }
-  return finish(L, loops, start, calls, rc, "launching");
+  return launch_loop(L, launch_timed);
 }
 
 static handle capture(lua_State *L, const struct loops *loops, hip_function_t f, lua_Integer nodes) {
@@ -344,25 +328,23 @@ static size_t check_bytes(lua_State *L) {
   return (size_t)bytes;
 }
 
-/* From pageable memory, which may be changed when the call is back, as after luhip's write. */
-static int loop_write(lua_State *L) {
-  const struct loops *loops = check(L);
+static int write_loop(lua_State *L, const struct loops *loops, const void *from) {
   size_t bytes = check_bytes(L);
   lua_Integer calls = luaL_checkinteger(L, 3);
   code rc = 0;
   double start = now();
-  for (lua_Integer i = 0; i < calls && !rc; i++) rc = raw.copy_in(loops->x, loops->pageable, bytes, loops->stream);
+  for (lua_Integer i = 0; i < calls && !rc; i++) rc = raw.copy_in(loops->x, from, bytes, loops->stream);
   return finish(L, loops, start, calls, rc, "writing");
 }
 
+/* From pageable memory, which may be changed when the call is back, as after luhip's write. */
+static int loop_write(lua_State *L) {
+  const struct loops *loops = check(L);
+  return write_loop(L, loops, loops->pageable);
+}
 static int loop_write_pinned(lua_State *L) {
   const struct loops *loops = check(L);
-  size_t bytes = check_bytes(L);
-  lua_Integer calls = luaL_checkinteger(L, 3);
-  code rc = 0;
-  double start = now();
-  for (lua_Integer i = 0; i < calls && !rc; i++) rc = raw.copy_in(loops->x, loops->pinned, bytes, loops->stream);
-  return finish(L, loops, start, calls, rc, "writing");
+  return write_loop(L, loops, loops->pinned);
 }
 
 /* Into pinned memory, each waited for: by the stream, by asking the stream, by asking an event, by an event. */
