@@ -21,7 +21,7 @@ build() {
     stale "$preset" || exit 0
     echo "luhip: building ($preset)" >&2
     : >"$dir/.building" # before the build, so that an edit during it counts as newer
-    { [ -f "$dir/Makefile" ] || cmake -S "$root" --preset "$preset"; } >"$log" 2>&1 </dev/null &&
+    { [ "$dir/Makefile" -nt "$root/CMakePresets.json" ] || cmake -S "$root" --preset "$preset"; } >"$log" 2>&1 </dev/null &&
       cmake --build "$dir" -j "$jobs" >>"$log" 2>&1 </dev/null &&
       mv "$dir/.building" "$dir/.built" && exit 0
     echo "luhip: the build failed; from $log:" >&2
