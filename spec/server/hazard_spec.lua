@@ -69,46 +69,59 @@ support.each_device(function(id)
     end
   end
 
+  -- Behind a gate: 5 is written to x; x is copied to y.
+  local function writes(x)
+    return function()
+      gate:close(x)
+      k.set:launch(work.over(N), x, N, 5)
+    end
+  end
+  local function copies(x, y)
+    return function()
+      gate:close(y)
+      k.copy:launch(work.over(N), x, y, N)
+    end
+  end
+  -- Whether each buffer ends with the value behind it.
+  local function ends_with(...)
+    local expected = { ... }
+    return function()
+      for i = 1, #expected, 2 do
+        if expected[i]:read()[N] ~= expected[i + 1] then
+          return false
+        end
+      end
+      return true
+    end
+  end
+
   -- What `first` does on one stream behind a gate, `second` does on the other; `right` says whether it came out right.
   -- The second is copies and fills alone, which need no room on the processors that the gate may hold.
   local hazards = {
     ["a read after a write"] = function()
       local x, y = dev:buffer("f32", N, 1), dev:buffer("f32", N, 0)
       return {
-        first = function()
-          gate:close(x)
-          k.set:launch(work.over(N), x, N, 5)
-        end,
+        first = writes(x),
         second = function()
           y:copy(x)
         end,
-        right = function()
-          return y:read()[N] == 5
-        end,
+        right = ends_with(y, 5),
       }
     end,
     ["a write after a read"] = function()
       local x, y = dev:buffer("f32", N, 1), dev:buffer("f32", N, 0)
       return {
-        first = function()
-          gate:close(y)
-          k.copy:launch(work.over(N), x, y, N)
-        end,
+        first = copies(x, y),
         second = function()
           x:fill(7)
         end,
-        right = function()
-          return y:read()[N] == 1 and x:read()[N] == 7
-        end,
+        right = ends_with(y, 1, x, 7),
       }
     end,
     ["a write after a write"] = function()
       local x = dev:buffer("f32", N, 1)
       return {
-        first = function()
-          gate:close(x)
-          k.set:launch(work.over(N), x, N, 5)
-        end,
+        first = writes(x),
         second = function()
           x:write(zeros)
         end,
@@ -127,16 +140,11 @@ support.each_device(function(id)
         y:copy(x)
       end)
       return {
-        first = function()
-          gate:close(x)
-          k.set:launch(work.over(N), x, N, 5)
-        end,
+        first = writes(x),
         second = function()
           g:replay()
         end,
-        right = function()
-          return y:read()[N] == 5
-        end,
+        right = ends_with(y, 5),
       }
     end,
     ["a replay that writes"] = function()
@@ -145,16 +153,11 @@ support.each_device(function(id)
         x:fill(7)
       end)
       return {
-        first = function()
-          gate:close(y)
-          k.copy:launch(work.over(N), x, y, N)
-        end,
+        first = copies(x, y),
         second = function()
           g:replay()
         end,
-        right = function()
-          return y:read()[N] == 1 and x:read()[N] == 7
-        end,
+        right = ends_with(y, 1, x, 7),
       }
     end,
     ["what comes after a replay"] = function()
@@ -170,9 +173,7 @@ support.each_device(function(id)
         second = function()
           y:copy(x)
         end,
-        right = function()
-          return y:read()[N] == 5
-        end,
+        right = ends_with(y, 5),
       }
     end,
   }

@@ -19,6 +19,8 @@
 #ifndef LUHIP_HIP_API_H
 #define LUHIP_HIP_API_H
 
+#include <stdbool.h>
+
 #include "hip/types.h"
 
 /* ---- what hipxCompile takes and gives ---------------------------------------------------------------- */
@@ -201,5 +203,7 @@ extern const struct hip_api *(*hip_wrapper)(const struct hip_provider *provider,
 
 /* "hipErrorOutOfMemory" for a code; "hipError <n>" is never returned: unknown codes give "hipErrorUnknown". */
 const char *hip_error_name(hip_error_t error);
+/* Whether the driver refuses everything on the device after this one. */
+bool hip_error_is_sticky(hip_error_t error);
 
 #endif

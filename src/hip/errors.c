@@ -1,5 +1,5 @@
 /*
- * errors.c - the names of the driver's error codes.
+ * errors.c - the names of the driver's error codes, and what they mean for the device.
  */
 #include "hip/api.h"
 
@@ -12,5 +12,19 @@ const char *hip_error_name(hip_error_t error) {
 #undef X
   default:
     return "hipErrorUnknown";
+  }
+}
+
+bool hip_error_is_sticky(hip_error_t rc) {
+  switch (rc) {
+  case hip_ErrorIllegalAddress:
+  case hip_ErrorLaunchFailure:
+  case hip_ErrorLaunchTimeOut:
+  case hip_ErrorAssert:
+  case hip_ErrorContextIsDestroyed:
+  case hip_ErrorInvalidContext:
+    return true;
+  default:
+    return false;
   }
 }

@@ -33,21 +33,6 @@ luhip_error *driver_error(hip_error_t rc, luhip_status kind, const char *format,
   return error_new(kind, "%s: the driver answered %s (%d)", what, hip_error_name(rc), (int)rc);
 }
 
-/* After these the driver refuses everything on the device. */
-static bool sticky(hip_error_t rc) {
-  switch (rc) {
-  case hip_ErrorIllegalAddress:
-  case hip_ErrorLaunchFailure:
-  case hip_ErrorLaunchTimeOut:
-  case hip_ErrorAssert:
-  case hip_ErrorContextIsDestroyed:
-  case hip_ErrorInvalidContext:
-    return true;
-  default:
-    return false;
-  }
-}
-
 static const char *first_kernel(const luhip_graph *graph) {
   for (uint32_t i = 0; i < graph->nnodes; i++) {
     if (graph->nodes[i].kind == LUHIP_NODE_KERNEL) return luhip_kernel_name(graph->nodes[i].launch.kernel);
@@ -69,7 +54,7 @@ static const char *suspect(luhip_device *device) {
 }
 
 void device_poison(luhip_device *device, hip_error_t rc) {
-  if (device->poison || !sticky(rc)) return;
+  if (device->poison || !hip_error_is_sticky(rc)) return;
   const char *kernel = suspect(device);
   luhip_error *error =
       error_new(LUHIP_E_POISONED,

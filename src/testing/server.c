@@ -162,17 +162,23 @@ static int server_counts(lua_State *L) {
   return 1;
 }
 
-/* metadata_counts(dev [, stream]) -> { entries =, pinned =, hits =, uploads = } */
-static int metadata_counts(lua_State *L) {
+/* Enters the device at 1, and gives the slot of the stream at 2, or of the default stream. */
+static luhip_device *enter_slot(lua_State *L, uint32_t *slot) {
   luhip_device *device = lb_check_device(L, 1)->device;
   luhip_stream *stream = lua_isnoneornil(L, 2) ? NULL : lb_check_stream(L, 2)->stream;
-  uint32_t slot;
-  if (!device_enter_quietly(device)) return luaL_error(L, "the device cannot be entered");
-  luhip_status status = slot_of(device, stream, &slot, NULL);
-  struct metadata_counts counts = {0};
-  if (!status) counts = metadata_count(device, slot);
+  if (!device_enter_quietly(device)) luaL_error(L, "the device cannot be entered");
+  if (slot_of(device, stream, slot, NULL) == LUHIP_OK) return device;
   device_leave(device);
-  if (status) return luaL_error(L, "no such stream");
+  luaL_error(L, "no such stream");
+  return NULL;
+}
+
+/* metadata_counts(dev [, stream]) -> { entries =, pinned =, hits =, uploads = } */
+static int metadata_counts(lua_State *L) {
+  uint32_t slot;
+  luhip_device *device = enter_slot(L, &slot);
+  struct metadata_counts counts = metadata_count(device, slot);
+  device_leave(device);
   lua_newtable(L);
   set_count(L, "entries", counts.entries);
   set_count(L, "pinned", counts.pinned);
@@ -183,15 +189,10 @@ static int metadata_counts(lua_State *L) {
 
 /* drops(dev [, stream]) -> { items =, bytes =, pending =, pending_bytes =, turns =, waits = } */
 static int drops(lua_State *L) {
-  luhip_device *device = lb_check_device(L, 1)->device;
-  luhip_stream *stream = lua_isnoneornil(L, 2) ? NULL : lb_check_stream(L, 2)->stream;
   uint32_t slot;
-  if (!device_enter_quietly(device)) return luaL_error(L, "the device cannot be entered");
-  luhip_status status = slot_of(device, stream, &slot, NULL);
-  struct drops now = {0};
-  if (!status) now = device->slots[slot].drops;
+  luhip_device *device = enter_slot(L, &slot);
+  struct drops now = device->slots[slot].drops;
   device_leave(device);
-  if (status) return luaL_error(L, "no such stream");
   lua_newtable(L);
   set_count(L, "items", now.staged.items);
   set_count(L, "bytes", now.staged.bytes);

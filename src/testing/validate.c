@@ -92,19 +92,10 @@ int validate_device(void) {
 }
 
 hip_error_t validate_noted(hip_error_t rc) {
-  switch (rc) {
-  case hip_ErrorIllegalAddress:
-  case hip_ErrorLaunchFailure:
-  case hip_ErrorLaunchTimeOut:
-  case hip_ErrorAssert:
-  case hip_ErrorContextIsDestroyed:
-  case hip_ErrorInvalidContext:
+  if (hip_error_is_sticky(rc)) {
     validate_lock();
     lost = true;
     validate_unlock();
-    break;
-  default:
-    break;
   }
   return rc;
 }
