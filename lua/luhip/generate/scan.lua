@@ -9,9 +9,10 @@
 --
 -- Each block scans a tile (Hillis and Steele, "Data parallel algorithms", 1986, over its threads' own sums); the tiles'
 -- totals are scanned the same way, and put in front of each tile.
--- Dependencies: luhip.generate.parameters, luhip.errors.
+-- Dependencies: luhip.core, luhip.errors, luhip.generate.parameters.
 -- @module luhip.generate.scan
 
+local core = require "luhip.core"
 local errors = require "luhip.errors"
 local parameters = require "luhip.generate.parameters"
 
@@ -90,15 +91,15 @@ local function kernels_of(self, device, dtype)
 end
 
 -- From x into y; the tiles' totals are scanned, exclusively, in place.
-local function run(kernels, null, x, y, count, exclusive)
+local function run(kernels, x, y, count, exclusive)
   local tiles = -(-count // TILE)
   if tiles <= 1 then
-    kernels.scan:launch({ grid = tiles, block = BLOCK }, x, y, null, count, exclusive)
+    kernels.scan:launch({ grid = tiles, block = BLOCK }, x, y, core.null, count, exclusive)
     return
   end
   local totals <close> = x.device:buffer(x.dtype, tiles)
   kernels.scan:launch({ grid = tiles, block = BLOCK }, x, y, totals, count, exclusive)
-  run(kernels, null, totals, totals, tiles, 1)
+  run(kernels, totals, totals, tiles, 1)
   kernels.shift:launch({ grid = tiles, block = BLOCK }, totals, y, count)
 end
 
@@ -124,9 +125,8 @@ function Scan:__call(x, y)
     errors.raise("unsupported_strides", "%s: the output is a view with gaps", self.name)
   end
   local out = y or x.device:buffer(dtype, x.shape)
-  local null = require("luhip.core").null
   local input = x.is_contiguous and x or x:contiguous()
-  run(kernels_of(self, x.device, dtype), null, input, out, x.count, self.exclusive and 1 or 0)
+  run(kernels_of(self, x.device, dtype), input, out, x.count, self.exclusive and 1 or 0)
   return out
 end
 
