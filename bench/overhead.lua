@@ -5,7 +5,7 @@
 local luhip = require "luhip"
 local monotime = require("system").monotime
 
-local dev = luhip.open(arg[1] or "cpu:0")
+local dev = luhip.open(arg[1])
 
 local function median(samples)
   table.sort(samples)

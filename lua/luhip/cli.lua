@@ -169,12 +169,12 @@ end
 
 -- After a script or code, if there is one: its globals are there, and its failure is the exit code.
 local function run_prompt(words, at)
-  local first = words[at] or ""
-  if first:find "^%-." and first ~= "-e" then
+  local first = words[at]
+  if first and first:find "^%-." and first ~= "-e" then
     complain("-i: a script or -e expected, not '%s'", first)
     return WRONG_USE
   end
-  local code = first == "-e" and run_code(words, at) or first ~= "" and run_script(words, at) or 0
+  local code = first == "-e" and run_code(words, at) or first and run_script(words, at) or 0
   if code == WRONG_USE then
     return code
   end
@@ -208,14 +208,20 @@ local function run_help()
   return 0
 end
 
--- The table of overheads, which is measured by a script beside lua/ in a source tree.
+-- The table of overheads, which is measured by a script beside lua/ in a source tree. The device is opened here too: one
+-- that cannot be is no error of that script.
 local function run_bench(words)
   local script = own_folder:gsub("lua/luhip/$", "") .. "bench/overhead.lua"
   if not require("luhip.core").path_state(script) then
     complain "the benches are in luhip's source tree, not in what is installed: run scripts/luhip bench there"
     return 1
   end
-  return run_script({ script, table.unpack(words, 2) }, 1)
+  local ok, dev = pcall(require("luhip").open, words[2])
+  if not ok then
+    complain("bench: %s", require("luhip.errors").message(dev))
+    return 1
+  end
+  return run_script({ script, dev.id }, 1)
 end
 
 local function run_completions(words)
@@ -254,7 +260,10 @@ end
 
 local function run_option(words)
   local first = words[1]
-  if not OPTIONS[first] then
+  if first == "--" then
+    complain "--: a script is missing"
+    return WRONG_USE
+  elseif not OPTIONS[first] then
     local near = require "luhip.nearest"(first, { "--help", "--version", "-e", "-i", "-h", "-v" })
     complain("unknown option '%s'; %s", first, near and "did you mean " .. near .. "?" or "see luhip --help")
     return WRONG_USE

@@ -57,7 +57,7 @@ function command_line.parser()
   add_compile(parser)
   add_tune(parser)
   local bench = parser:command("bench", "luhip's overhead, measured here")
-  bench:argument("device", "what to measure; the best device by default"):args "*"
+  bench:argument("device", "what to measure; the best device by default"):args "?"
   local completions = parser:command("completions", "completion of these words, for a shell")
   completions:argument("shell", "bash, zsh or fish"):choices(SHELLS)
   return parser

@@ -1,5 +1,9 @@
 --- `luhip compile`: code objects for any architecture, with no device.
--- Dependencies: luhip.core, luhip.nearest.
+--
+-- It reads its words itself and not by argparse: flags go through to the compiler in their order and with whatever they
+-- hold, and it works where argparse is not installed. luhip.command_line has the words once more, for shells; a spec
+-- holds both against each other.
+-- Dependencies: luhip.core, luhip.nearest, luhip.missing_path, luhip.whole_file.
 -- @module luhip.compile_command
 
 local nearest = require "luhip.nearest"
@@ -19,6 +23,7 @@ usage: luhip compile --arch ARCH[,ARCH...] FILE... [-o OUTPUT] [options]
   --list                  prints each kernel: parameters, registers, memory
   --no-cache              compiles afresh
   -f..., -m..., -O..., -W...   go to the compiler as they are
+  --                      what follows are files, whatever they begin with
 
 Warnings go to standard error. Exit code: 0; 1 when something does not compile or cannot be written; 2 for wrong use.
 ]]
@@ -58,6 +63,9 @@ function take.arch(o, value)
   for arch in value:gmatch "[^,]+" do
     o.archs[#o.archs + 1] = arch
   end
+  if not value:find "[^,]" then
+    usage_error("--arch: '%s' names no architecture", value)
+  end
 end
 
 function take.output(o, value)
@@ -89,11 +97,18 @@ local function split(word)
   return word
 end
 
+-- Gives the place of the next word.
 local function parse_word(o, words, i)
   local option, value = split(words[i])
-  if option:sub(1, 1) ~= "-" or option == "-" then
+  if option == "--" then
+    table.move(words, i + 1, #words, #o.files + 1, o.files)
+    return #words + 1
+  elseif option:sub(1, 1) ~= "-" or option == "-" then
     table.insert(o.files, words[i])
-  elseif SWITCHES[option] and not value then
+  elseif SWITCHES[option] then
+    if value then
+      usage_error("%s takes no value, and was given '%s'", option, value)
+    end
     o[SWITCHES[option]] = true
   elseif WITH_VALUE[option] then
     if not value then
@@ -169,13 +184,19 @@ end
 
 -- ---- compiling -------------------------------------------------------------------------------------------------
 
+-- The text of a source; nil and why not.
 local function read_file(path)
-  local file, message = io.open(path, "rb")
-  local text = file and file:read "a"
-  if file then
-    file:close()
+  local text, why = require("luhip.whole_file").read(path)
+  if not text then
+    return nil, require "luhip.missing_path"(path) or "cannot read " .. why
+  elseif text:find("\0", 1, true) then
+    return nil,
+      ("%s has a zero byte in line %d: it is no source text"):format(
+        path,
+        select(2, text:match("^[^\0]*"):gsub("\n", "")) + 1
+      )
   end
-  return text, not file and require "luhip.missing_path"(path) or message or (path .. ": cannot be read")
+  return text
 end
 
 local function write_file(path, bytes)

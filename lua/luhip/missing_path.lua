@@ -10,7 +10,9 @@ local nearest = require "luhip.nearest"
 -- @tparam[opt] {string,...} commands words that a path without a folder could have meant
 -- @treturn ?string nil where something is there
 local function missing_path(path, commands)
-  if core.path_state(path) then
+  if path == "" then
+    return "cannot open '': an empty word is no file's name"
+  elseif core.path_state(path) then
     return nil
   end
   local folder, name = path:match "^(.*/)([^/]*)$"

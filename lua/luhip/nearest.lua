@@ -25,7 +25,8 @@ end
 --- Finds the candidate that a misspelt word most likely means.
 -- @tparam string word what was written
 -- @tparam {string,...} candidates what exists; the first of equally near ones wins
--- @treturn ?string the candidate, or nil when none is near enough to be worth naming
+-- @treturn ?string the candidate, or nil when none is near enough to be worth naming: a third of the word or two of its
+--   letters may differ, but not all of them
 local function nearest(word, candidates)
   local best, best_distance
   for _, candidate in ipairs(candidates) do
@@ -34,7 +35,8 @@ local function nearest(word, candidates)
       best, best_distance = candidate, d
     end
   end
-  if best and best_distance <= math.max(2, #word // 3) then
+  local _, letters = word:gsub("%w", "")
+  if best and best_distance <= math.max(2, #word // 3) and best_distance < letters then
     return best
   end
   return nil

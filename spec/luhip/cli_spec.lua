@@ -121,6 +121,47 @@ describe("the command", function()
     end
   end)
 
+  it("says in one line on standard error what is wrong with a file or a device", function()
+    local folder = support.temporary_directory()
+    support.write_file(folder .. "/zero.hip", "int a;\nint b\0;\n")
+    local function check(code, words)
+      local r = luhip(words, { env = { LUHIP_DEVICE = "cpu" } })
+      assert.equal(code, r.code, r.stderr)
+      assert.equal("", r.stdout)
+      local line = r.stderr:match "^luhip[^\n]*\n$"
+      assert.truthy(line, r.stderr)
+      return line
+    end
+    for part, words in pairs {
+      ["script|cannot open '': an empty word"] = { "" },
+      ["--|cannot open '': an empty word"] = { "--", "" },
+      ["-i|cannot open '': an empty word"] = { "-i", "" },
+      ["compile|cannot open '': an empty word"] = { "compile", "--arch", "gfx90a", "" },
+      ["tune|cannot open '': an empty word"] = { "tune", "" },
+      ["folder|Is a directory"] = { folder },
+      ["compile a folder|Is a directory"] = { "compile", "--arch", "gfx90a", folder },
+      ["compile zeros|/zero.hip has a zero byte in line 2"] = { "compile", "--arch", "gfx90a", folder .. "/zero.hip" },
+      ["tune a folder|Is a directory"] = { "tune", folder },
+      ["tune nothing|there is no such file"] = { "tune", folder .. "/none.lua" },
+    } do
+      assert.truthy(check(1, words):find(part:match "|(.*)", 1, true), part)
+    end
+    assert.matches("^luhip: bench: no device 'nodev'", check(1, { "bench", "nodev" }))
+    for part, words in pairs {
+      ["--: a script is missing"] = { "--" },
+      ["unknown option '-x'; see luhip --help"] = { "-x" },
+      ["bench: too many arguments"] = { "bench", "cpu:0", "x" },
+      ["unknown option '-x'; see luhip tune --help"] = { "tune", "-x" },
+      ["--list takes no value, and was given '3'"] = { "compile", "--list=3" },
+      ["--arch: ',' names no architecture"] = { "compile", "--arch", "," },
+    } do
+      assert.truthy(check(2, words):find(part, 1, true), part)
+    end
+    local r = luhip { "tune" }
+    assert.same({ 2, "" }, { r.code, r.stdout })
+    assert.matches("^usage: luhip tune", r.stderr)
+  end)
+
   it("has help for every command, and words that shells complete", function()
     local help = luhip({ "--help" }).stdout
     for _, command in ipairs(require("luhip.command_line").commands) do

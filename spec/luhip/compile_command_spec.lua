@@ -36,6 +36,12 @@ describe("luhip compile", function()
     assert.is_true(o.list)
   end)
 
+  it("takes what follows -- for files", function()
+    local o = command.parse { "--arch", "gfx90a", "a.hip", "--", "-DX.hip", "--list" }
+    assert.same({ "a.hip", "-DX.hip", "--list" }, o.files)
+    assert.is_nil(o.list)
+  end)
+
   it("says what is missing or unknown, and names the nearest option", function()
     assert.matches("%-%-arch is missing", usage "a.hip")
     assert.matches("no file", usage("--arch", "gfx90a"))

@@ -205,7 +205,6 @@ describe("luhip tune", function()
     local folder = support.temporary_directory()
     for text, words in pairs {
       ["a script is missing"] = { "--resume" },
-      ["cannot open nowhere.lua"] = { "nowhere.lua" },
       ["neither seconds"] = { "--budget", "x", "nowhere.lua" },
       ["unknown option '--bugdet'"] = { "--bugdet", "5", "nowhere.lua" },
       ["--store needs a value"] = { "--store" },
@@ -221,6 +220,9 @@ describe("luhip tune", function()
     local result = luhip({ "inspect", "nowhere.tune" }, folder)
     assert.equal(1, result.code)
     assert.truthy(result.stderr:find("nowhere.tune", 1, true))
+    result = luhip({ "nowhere.lua" }, folder)
+    assert.equal(1, result.code)
+    assert.truthy(result.stderr:find("cannot open nowhere.lua", 1, true))
   end)
 
   it("says of a folder that it is one, once", function()

@@ -31,9 +31,17 @@ static int edit_distance(const char *a, const char *b) {
   return row[width];
 }
 
+/* A third of the name or two of its letters may differ, but not all of them. */
+static int allowed_distance(const char *name) {
+  int letters = 0;
+  for (const char *c = name; *c; c++) letters += isalnum((unsigned char)*c) != 0;
+  int part = (int)strlen(name) / 3;
+  return smaller(part > 2 ? part : 2, letters - 1);
+}
+
 const char *nearest_name(const char *name, const char *const *names) {
   const char *found = NULL;
-  int least = (int)strlen(name) / 3 > 2 ? (int)strlen(name) / 3 : 2;
+  int least = allowed_distance(name);
   if (strlen(name) > LONGEST_NAME) return NULL;
   for (; *names; names++) {
     if (strlen(*names) > LONGEST_NAME) continue;

@@ -131,11 +131,9 @@ local function run_script(words, cli)
     return complain "a script is missing; see luhip tune --help"
   end
   local script = rest[1]
-  local file, why = io.open(script, "r")
-  if not file then
-    return complain("%s", missing_path(script) or "cannot open " .. why)
+  if script:find "^%-." then
+    return complain("%s", unknown_option(script, script, RUN))
   end
-  file:close()
   local budget, wrong = read_budget(options.budget)
   if not budget then
     return complain("%s", wrong)
@@ -150,6 +148,12 @@ local function run_script(words, cli)
   elseif worker and options.store then
     return complain "--worker names the store already; --store beside it says another"
   end
+  local file, why = io.open(script, "r")
+  if not file then
+    complain("%s", missing_path(script) or "cannot open " .. why)
+    return 1
+  end
+  file:close()
   return supervisor.run({ cli, table.unpack(rest) }, {
     budget = next(budget) and budget or nil,
     store = worker or absolute(last(options, "store")),
@@ -334,7 +338,7 @@ local COMMANDS = { inspect = inspect, merge = merge, convert = convert, prune = 
 function command.run(words, cli)
   local first = words[1]
   if not first or first == "--help" or first == "-h" then
-    io.stdout:write(USAGE)
+    io[first and "stdout" or "stderr"]:write(USAGE)
     return first and 0 or 2
   end
   local run = COMMANDS[first]
