@@ -47,6 +47,7 @@ install(FILES "${completions}/luhip.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright)
 install(FILES README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY examples docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" PATTERN generate EXCLUDE)
+install(FILES docs/luhip.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES docs/luhip.3lua DESTINATION "${CMAKE_INSTALL_MANDIR}/man3")
 
 configure_file(cmake/uninstall.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/uninstall.cmake" @ONLY)

@@ -1,7 +1,8 @@
---- Makes the site, the manual page and the annotations: `lua5.4 docs/generate/main.lua SITE_FOLDER`.
--- Dependencies: markdown, reference, luhip.
+--- Makes the site, the manual pages and the annotations: `lua5.4 docs/generate/main.lua SITE_FOLDER`.
+-- Dependencies: manual, markdown, reference, luhip.
 
 local core = require "luhip.core"
+local manual = require "docs.generate.manual"
 local markdown = require "docs.generate.markdown"
 local reference = require "docs.generate.reference"
 
@@ -89,4 +90,5 @@ for _, page in ipairs(pages) do
 end
 write("docs/meta/luhip.lua", reference.meta())
 write("docs/luhip.3lua", reference.man(core.version))
+write("docs/luhip.1", manual.page(core.version, read "docs/command.md", read "docs/configuration.md"))
 print(("%d pages in %s"):format(#pages, folder))

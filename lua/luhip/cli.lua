@@ -7,17 +7,17 @@
 local cli = {}
 
 local USAGE = [[
-usage: luhip                           a prompt: reads chunks and prints their values; `dev` and `luhip` are there
-       luhip script.lua [arguments]    run a script; `arg` and `...` hold its arguments, as under lua
-       luhip -i script.lua [arguments] run it, then the prompt
-       luhip -e 'code' [arguments]     run code, of several -e one after the other; `luhip` is there; -i goes before
-       luhip - [arguments]             run what standard input holds
-       luhip devices                   what is here, and why what is here cannot be used
-       luhip doctor                    what is missing and how to get it, and which settings hold
-       luhip compile --arch gfx90a file.hip     code objects, with no device (luhip compile --help)
-       luhip tune script.lua           tuning under watch, kept and resumed (luhip tune --help)
-       luhip bench [device]            luhip's overhead, measured here
-       luhip completions bash|zsh|fish completion of these words, for a shell to read
+usage: luhip                            a prompt: reads chunks and prints their values; `dev` and `luhip` are there
+       luhip script.lua [arguments]     run a script; `arg` and `...` hold its arguments, as under lua
+       luhip -i script.lua [arguments]  run it, then the prompt
+       luhip -e 'code' [arguments]      run code, of several -e one after the other; `luhip` is there; -i goes before
+       luhip - [arguments]              run what standard input holds
+       luhip devices                    what is here, and why what is here cannot be used
+       luhip doctor                     what is missing and how to get it, and which settings hold
+       luhip compile --arch gfx90a file.hip  code objects, with no device (luhip compile --help)
+       luhip tune script.lua            tuning under watch, kept and resumed (luhip tune --help)
+       luhip bench [device]             luhip's overhead, measured here
+       luhip completions bash|zsh|fish  completion of these words, for a shell to read
        luhip --version | --help
 
 Exit code: the script's own where it gives one; 0: all went well; 1: a script or a command failed; 2: the words make no
@@ -25,6 +25,9 @@ sense; 130: Ctrl-C.
 LUHIP_DEVICE=cpu|rocm:0|cuda:1 chooses the device that luhip.open() opens; docs/configuration.md has the other settings.
 LUHIP_SIZE=N sets the size of the examples' problems. NO_COLOR=1: no colour at a terminal.
 ]]
+
+--- What `--help` prints.
+cli.usage = USAGE
 
 local WRONG_USE, INTERRUPTED = 2, 130
 
@@ -208,8 +211,8 @@ local function run_help()
   return 0
 end
 
--- The table of overheads, which is measured by a script beside lua/ in a source tree. The device is opened here too: one
--- that cannot be is no error of that script.
+-- The table of overheads, which is measured by a script beside lua/ in a source tree. The device is opened here
+-- too: one that cannot be is no error of that script.
 local function run_bench(words)
   local script = own_folder:gsub("lua/luhip/$", "") .. "bench/overhead.lua"
   if not require("luhip.core").path_state(script) then

@@ -79,13 +79,58 @@ function command_line.parse(words)
   return nil, (result:gsub("\nDid you mean (.-)%?.*", "; did you mean %1?"))
 end
 
+-- ---- completion ------------------------------------------------------------------------------------------------
+
+-- What argparse's text lacks: a first word may be a script as well, what follows a script are files, and the choices of
+-- an argument. The text for zsh calls its function at the end, which is right where compinit loads it from a file, and
+-- not where a shell that is starting reads it by eval.
+local finish = {}
+
+function finish.bash(text)
+  local more = [=[
+    if [[ "$cmd" = completions && $COMP_CWORD -gt 1 && "$cur" != -* ]]; then
+        COMPREPLY=($(compgen -W "%s" -- "$cur"))
+        return 0
+    fi
+
+]=]
+  local at = text:find('    if [[ "$cur" = -* ]]; then', 1, true)
+  return text:sub(1, at - 1) .. more:format(table.concat(SHELLS, " ")) .. text:sub(at)
+end
+
+function finish.zsh(text)
+  text = text:gsub('(_describe "command" commands)', "%1\n  _files")
+  text = text:gsub("(\n  esac\n\n  return 1\n}\n)", "\n    *)\n      _files && return 0\n      ;;%1", 1)
+  return (
+    text:gsub(
+      "\n_luhip%s*$",
+      [[
+
+if (( $funcstack[(I)_luhip] )); then
+  _luhip "$@"
+else
+  compdef _luhip luhip
+fi
+]]
+    )
+  )
+end
+
+function finish.fish(text)
+  local more = [[
+complete -c luhip -n '__fish_luhip_using_command' -F
+complete -c luhip -n '__fish_luhip_seen_command completions' -xa '%s'
+]]
+  return text .. more:format(table.concat(SHELLS, " "))
+end
+
 --- What a shell reads to complete luhip's words.
 -- @tparam string shell "bash", "zsh" or "fish"
 -- @treturn string
 function command_line.completions(shell)
   local parser = command_line.parser()
   local make = { bash = parser.get_bash_complete, zsh = parser.get_zsh_complete, fish = parser.get_fish_complete }
-  return make[shell](parser)
+  return finish[shell](make[shell](parser))
 end
 
 return command_line

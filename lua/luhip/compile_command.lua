@@ -28,6 +28,9 @@ usage: luhip compile --arch ARCH[,ARCH...] FILE... [-o OUTPUT] [options]
 Warnings go to standard error. Exit code: 0; 1 when something does not compile or cannot be written; 2 for wrong use.
 ]]
 
+--- What `--help` prints.
+command.usage = USAGE
+
 local function usage_error(format, ...)
   error({ usage = format:format(...) }, 0)
 end

@@ -131,11 +131,46 @@ describe("the documentation", function()
       assert.equal(0, result.code, result.stdout .. result.stderr)
     end)
 
-    it("the annotations and the manual page are those in the tree: run scripts/docs", function()
-      for _, path in ipairs { "docs/meta/luhip.lua", "docs/luhip.3lua" } do
+    it("the annotations and the manual pages are those in the tree: run scripts/docs", function()
+      for _, path in ipairs { "docs/meta/luhip.lua", "docs/luhip.3lua", "docs/luhip.1" } do
         assert.equal(support.read_file(folder .. "/" .. path), support.read_file(path), path .. " is out of date")
       end
       assert(loadfile "docs/meta/luhip.lua")
+    end)
+
+    it("the manual pages are roff that nothing is said against", function()
+      local tried = 0
+      for _, path in ipairs { "docs/luhip.1", "docs/luhip.3lua" } do
+        for _, words in ipairs { { "mandoc", "-Tlint", "-W", "warning" }, { "groff", "-man", "-ww", "-z" } } do
+          if support.run({ "sh", "-c", "command -v " .. words[1] }).code == 0 then
+            words[#words + 1] = path
+            local result = support.run(words)
+            local said = (result.stdout .. result.stderr):gsub("[^\n]*missing date[^\n]*\n", "") -- of a release
+            assert.equal("", said)
+            tried = tried + 1
+          end
+        end
+      end
+      if tried == 0 then
+        pending "neither mandoc nor groff is installed"
+      end
+    end)
+
+    it("the manual page of the command has its words, options, exit codes and variables", function()
+      local page = support.read_file("docs/luhip.1"):gsub("\\%-", "-"):gsub("\\f[BRI]", "")
+      local parser = require("luhip.command_line").parser()
+      for _, command in ipairs(parser._commands) do
+        assert.truthy(page:find("luhip " .. command._name, 1, true), command._name)
+        for _, option in ipairs(command._options) do
+          for _, alias in ipairs(option._name == "--help" and {} or option._aliases) do
+            assert.truthy(alias == "-h" or alias == "--help" or page:find(alias, 1, true), alias)
+          end
+        end
+      end
+      for _, setting in ipairs(core.settings()) do
+        assert.truthy(page:find(setting.variable, 1, true), setting.variable)
+      end
+      assert.truthy(page:find("\n130\n", 1, true))
     end)
 
     it("the site's links lead somewhere", function()

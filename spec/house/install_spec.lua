@@ -57,6 +57,12 @@ describe("installed luhip", function()
     end
   end)
 
+  it("has manual pages", function()
+    for _, path in ipairs { "man1/luhip.1", "man3/luhip.3lua" } do
+      assert.matches("^%.TH LUHIP ", support.read_file(prefix .. "/share/man/" .. path))
+    end
+  end)
+
   it("is removed by the target uninstall", function()
     local other = support.temporary_directory() .. "/prefix"
     local result = support.run { "cmake", "--install", support.build, "--prefix", other }

@@ -178,9 +178,6 @@ describe("the command", function()
         assert.truthy(r.stdout:find(word, 1, true), word)
       end
     end
-    local check = 'eval "$0"; COMP_WORDS=(luhip de); COMP_CWORD=1; _luhip; echo ${COMPREPLY[*]}'
-    local r = support.run { "bash", "-c", check, luhip({ "completions", "bash" }).stdout }
-    assert.equal("devices\n", r.stdout, r.stderr)
   end)
 
   it("does without argparse but for options of commands, and says how to get it", function()

@@ -24,13 +24,22 @@ usage: luhip tune [options] script.lua [arguments]   run a script; its tuning ru
          --hang N          a configuration that takes longer than N seconds ends its process (default 300)
          --worker URL      works at the runs of the script together with all who are given the same database:
                            postgres://user@host/base; the same command under srun, mpirun or ssh is one more worker
-         --report FILE     a page of the result, in HTML          --t4 FILE, --csv FILE   the rows
+         --report FILE     a page of the result, in HTML
+         --t4 FILE         the rows as T4, a JSON format
+         --csv FILE        the rows as CSV
        luhip tune inspect STORE...                   what is in there
        luhip tune merge OUT STORE...                 adds what OUT has not
-       luhip tune convert [options] IN OUT           IN: a store, a Kernel Tuner cache or T4 (.json, .json.gz)
-         OUT: a store (.tune), T4 (.json), .csv      --format t4|kernel_tuner   --name, --device TEXT   for imports
-       luhip tune prune STORE [--keep N] [--failures]  keeps the best N (default 10) of each device and problem
+       luhip tune convert [options] IN OUT           IN: a store, a Kernel Tuner cache or T4 (.json, .json.gz);
+                                                     OUT: a store (.tune), T4 (.json), .csv
+         --format FORMAT   of a JSON file: t4 or kernel_tuner
+         --name TEXT, --device TEXT   of rows that come from JSON
+       luhip tune prune [options] STORE              keeps the best of each device and problem
+         --keep N          how many of them (default 10)
+         --failures        keeps what failed, too
 ]]
+
+--- What `--help` prints.
+command.usage = USAGE
 
 local function complain(format, ...)
   io.stderr:write("luhip tune: ", format:format(...), "\n")
