@@ -58,6 +58,28 @@ function errors.describe(value)
   return "a " .. (name or of)
 end
 
+--- Raises kind "type" unless a value is an object of a class, as the methods that are written in C do.
+-- @param value the first argument
+-- @tparam string class "device"
+-- @tparam string method its name
+function errors.check_self(value, class, method)
+  if debug.getmetatable(value) ~= core.metatables[class] then
+    local format = "bad argument #1 to '%s:%s' (luhip.%s expected, got %s)"
+    local got = value == nil and "no value" or errors.describe(value):gsub("^a (luhip%.)", "%1")
+    errors.raise("type", format, class, method, class, got)
+  end
+end
+
+--- Raises kind "type" unless a value can be called.
+-- @param fn the value
+-- @tparam string what it is for: "time"
+function errors.check_function(fn, what)
+  local meta = type(fn) ~= "function" and debug.getmetatable(fn)
+  if type(fn) ~= "function" and not (type(meta) == "table" and meta.__call) then
+    errors.raise("type", "%s: a function expected, not %s", what, errors.describe(fn))
+  end
+end
+
 --- The kind of any error value.
 -- @param value an error object, or whatever else was raised
 -- @treturn ?string nil for a value that has no kind, such as a string

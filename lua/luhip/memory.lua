@@ -141,6 +141,7 @@ end
 --   reclaim_at, live, in_use, padding, reserved, cached, pages, peak_pages, peak, largest, capped }) and .holders
 --   (list of { id, stream, role, bytes, padding, what }, the largest first); print shows all of it
 function memory.report(dev)
+  errors.check_self(dev, "device", "memory_report")
   local report = { device = dev.id, memory = dev:memory(), pools = dev:memory_pools(), holders = dev:memory_holders() }
   table.sort(report.holders, function(a, b)
     if a.bytes ~= b.bytes then
@@ -169,12 +170,11 @@ Window.__gc = close
 -- @return what fn returns
 -- @raise kinds "argument" and "type"
 function memory.mode(dev, mode, fn, ...)
+  errors.check_self(dev, "device", "memory_mode")
   if fn == nil then
     return core.memory_mode(dev, mode)
   end
-  if type(fn) ~= "function" then
-    errors.raise("type", "memory_mode: fn must be a function, got %s", type(fn))
-  end
+  errors.check_function(fn, "memory_mode")
   local _ <close> = setmetatable({ device = dev, id = core.memory_window(dev, mode) }, Window)
   return fn(...)
 end
@@ -190,9 +190,8 @@ end
 -- @treturn table { reserved, in_use, buffers }: the most bytes held and in use, how many buffers were made
 -- @raise what fn raises; kinds "oom" and "too_big" where the device could not hold it
 function memory.plan(dev, fn, ...)
-  if type(fn) ~= "function" then
-    errors.raise("type", "plan: fn must be a function, got %s", type(fn))
-  end
+  errors.check_self(dev, "device", "plan")
+  errors.check_function(fn, "plan")
   local plan <close> = core.plan(dev)
   core.plan_run(dev, plan, fn, ...)
   local reserved, in_use, buffers = plan:peak()

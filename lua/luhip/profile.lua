@@ -203,7 +203,7 @@ end
 -- @raise kinds "type" and "file"
 function methods:trace(path)
   if type(path) ~= "string" then
-    errors.raise("type", "trace: a path expected, not a %s", type(path))
+    errors.raise("type", "trace: a path expected, not %s", errors.describe(path))
   end
   local parts = {}
   events(self, function(text)
@@ -222,9 +222,8 @@ end
 -- @treturn profile with rows() and trace(path); print shows a table; fields `count` (operations) and `ms` (their sum)
 -- @raise what fn raises; what an operation failed with; kinds "type", "argument", "capture"
 function profile.profile(dev, fn)
-  if type(fn) ~= "function" then
-    errors.raise("type", "profile: a function expected, not a %s", type(fn))
-  end
+  errors.check_self(dev, "device", "profile")
+  errors.check_function(fn, "profile")
   local native <close> = core.trace(dev)
   local default = dev:streams()[1].id
   fn()

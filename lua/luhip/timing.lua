@@ -25,7 +25,7 @@ local OPTIONS = { warmup = 1, samples = 10 }
 local function read_options(given)
   local options = { warmup = OPTIONS.warmup, samples = OPTIONS.samples }
   if given ~= nil and type(given) ~= "table" then
-    errors.raise("type", "time: options: a table expected, not a %s", type(given))
+    errors.raise("type", "time: options: a table expected, not %s", errors.describe(given))
   end
   for key, value in pairs(given or {}) do
     if key == "buffers" then
@@ -55,9 +55,8 @@ end
 -- @raise kinds "type" and "argument" for options; what fn raises; what an operation failed with; what the
 --   buffers carry
 function timing.time(dev, fn, options)
-  if type(fn) ~= "function" then
-    errors.raise("type", "time: a function expected, not a %s", type(fn))
-  end
+  errors.check_self(dev, "device", "time")
+  errors.check_function(fn, "time")
   local o = read_options(options)
   local samples = {}
   for i = 1 - o.warmup, o.samples do

@@ -107,7 +107,9 @@ support.each_device(function(id)
     local first = tostring(prog:kernel "sum")
     collectgarbage()
     assert.equal(first, tostring(prog:kernel "sum"))
-    assert.is_nil(prog:kernel("sum").set_arg) -- nothing to be lost: all arguments are given at once
+    fails("argument", function() -- nothing to be lost: all arguments are given at once
+      return prog:kernel("sum").set_arg
+    end, "no field or method 'set_arg'")
   end)
 
   it("kernel_tuner PR#176, cuda-python PR#1292 bool scalars are one byte, their neighbours intact", function()

@@ -45,7 +45,9 @@ describe("a host array", function()
     fails("type", function()
       a.foo = 1
     end, "foo")
-    assert.is_nil(a.foo)
+    fails("argument", function()
+      return a.foo
+    end, "luhip.array has no field or method 'foo'")
   end)
 
   it("is made from nested and flat tables, strings, arrays, functions and numbers", function()

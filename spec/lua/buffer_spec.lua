@@ -17,7 +17,6 @@ support.each_device(function(id)
     assert.equal(24, #m)
     assert.equal(dev, m.device)
     assert.is_true(m.is_contiguous)
-    assert.is_nil(m.nothing)
     assert.equal("integer", math.type(m.bytes))
   end)
 

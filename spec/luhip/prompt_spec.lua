@@ -336,6 +336,10 @@ describe("the caret", function()
     assert.equal(3, at "  error 'no name in it'")
     assert.equal(8, at "x = 1 +")
     assert.equal(11, at "x = 'äö', = 1")
+    assert.equal(
+      11,
+      at("print(dev.uints)", "stdin:1: a luhip.device has no field or method 'uints'; did you mean 'units'?")
+    )
     assert.is_nil(at("x", "no place in it"))
     assert.is_nil(at("x", "stdin:9: a line that was not read"))
   end)

@@ -26,6 +26,32 @@ support.each_device(function(id)
     assert.equal(10, #more)
   end)
 
+  it("dev:time takes whatever can be called, and says what cannot", function()
+    local dev, x = setup()
+    local calls = 0
+    local callable = setmetatable({}, {
+      __call = function()
+        calls = calls + 1
+      end,
+    })
+    dev:time(callable, { samples = 2 })
+    dev:profile(callable)
+    dev:plan(callable)
+    dev:memory_mode("auto", callable)
+    assert.equal(6, calls)
+    for _, method in ipairs { "time", "profile", "plan" } do
+      support.assert_error_kind("type", function()
+        dev[method](dev, x)
+      end, method .. ": a function expected, not a luhip.buffer")
+      support.assert_error_kind("type", function()
+        dev[method](callable)
+      end, ("bad argument #1 to 'device:%s' (luhip.device expected, got a table)"):format(method))
+      support.assert_error_kind("type", function()
+        dev[method]()
+      end, ("'device:%s' (luhip.device expected, got no value)"):format(method))
+    end
+  end)
+
   it("dev:time gives the median of its samples", function()
     local dev, _, work = setup()
     local ms, samples = dev:time(work, { samples = 3 })

@@ -119,6 +119,8 @@ bool lb_layout_pack(luhip_layout *layout);
 void lb_check_range(lua_State *L, int idx, size_t count, size_t *offset, size_t *length);
 /* Which of the names the key at idx is; anything else raises and names the nearest. `what`: "launch". */
 int lb_check_key(lua_State *L, int idx, const char *const *names, const char *what);
+/* Pushes "a, b, c"; NULL ends the names. */
+const char *lb_push_names(lua_State *L, const char *const *names);
 /* Pushes "f32[512, 256]". */
 const char *lb_push_shape(lua_State *L, const luhip_layout *layout);
 void lb_push_sizes(lua_State *L, const size_t *sizes, int n);

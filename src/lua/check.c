@@ -73,7 +73,7 @@ void lb_check_function(lua_State *L, int idx, const char *what) {
 
 /* ---- names and their neighbours --------------------------------------------------------------------------------------------- */
 
-static void push_list(lua_State *L, const char *const *names) {
+const char *lb_push_names(lua_State *L, const char *const *names) {
   luaL_Buffer text;
   luaL_buffinit(L, &text);
   for (int i = 0; names[i]; i++) {
@@ -81,6 +81,7 @@ static void push_list(lua_State *L, const char *const *names) {
     luaL_addstring(&text, names[i]);
   }
   luaL_pushresult(&text);
+  return lua_tostring(L, -1);
 }
 
 int lb_check_key(lua_State *L, int idx, const char *const *names, const char *what) {
@@ -92,8 +93,7 @@ int lb_check_key(lua_State *L, int idx, const char *const *names, const char *wh
     if (strcmp(key, names[i]) == 0) return i;
   const char *other = nearest_name(key, names);
   if (other) return lb_raise(L, LUHIP_E_ARGUMENT, "%s: unknown key '%s'; did you mean '%s'?", what, key, other);
-  push_list(L, names);
-  return lb_raise(L, LUHIP_E_ARGUMENT, "%s: unknown key '%s'; there are %s", what, key, lua_tostring(L, -1));
+  return lb_raise(L, LUHIP_E_ARGUMENT, "%s: unknown key '%s'; there are %s", what, key, lb_push_names(L, names));
 }
 
 luhip_dtype lb_check_dtype(lua_State *L, int idx) {
@@ -105,8 +105,7 @@ luhip_dtype lb_check_dtype(lua_State *L, int idx) {
   luhip_dtype dtype = LUHIP_U8;
   const char *text = lb_check_string(L, idx, "dtype", NULL);
   if (luhip_dtype_parse(text, &dtype)) return dtype;
-  push_list(L, names);
-  lb_argument(L, idx, LUHIP_E_ARGUMENT, "'%s' is no element type; there are %s", text, lua_tostring(L, -1));
+  lb_argument(L, idx, LUHIP_E_ARGUMENT, "'%s' is no element type; there are %s", text, lb_push_names(L, names));
   return dtype;
 }
 

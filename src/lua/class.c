@@ -4,11 +4,17 @@
  * A class has a metatable, kept in the registry under the address of its slot below (and under its name, where
  * luaL_checkudata of a host finds it), a table of methods and a table of fields. Both tables are upvalues of
  * __index: a method is found by one raw look-up, a field by a second one that gives the getter. The method
- * tables are shown to Lua as core.methods, so that modules may add to them.
+ * tables are shown to Lua as core.methods, so that modules may add to them. A name that is neither is an error and
+ * not nil: it is misspelt. (Errors have an __index of their own, in which it is nil: handlers ask any error for
+ * fields that other libraries' have.)
  *
  * Metatables are protected (getmetatable gives the class's name), and every function tests the type of its
  * object, because Lua code may reach a metamethod through the debug library.
  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
 #include "lua/binding.h"
 
 static const char *const class_names[LB_CLASS_COUNT] = {
@@ -27,6 +33,47 @@ void lb_push_methods(lua_State *L, enum lb_class which) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &keys[which][1]);
 }
 
+/* ---- names that there are not -------------------------------------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+enum { MAX_NAMES = 64 };
+
+/* The names in the table at idx, sorted; they stay the table's. Ends with NULL. */
+static void list_names(lua_State *L, int idx, const char *names[MAX_NAMES + 1]) {
+  size_t n = 0;
+  lua_pushvalue(L, idx);
+  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+    if (lua_type(L, -2) == LUA_TSTRING && n < MAX_NAMES) names[n++] = lua_tostring(L, -2);
+  }
+  lua_pop(L, 1);
+  qsort(names, n, sizeof *names, by_text);
+  names[n] = NULL;
+}
+
+/* Upvalues as of class_index. */
+static int no_member(lua_State *L) {
+  const char *methods[MAX_NAMES + 1], *fields[MAX_NAMES + 1];
+  const char *type = lb_type_name(L, 1);
+  if (lua_type(L, 2) != LUA_TSTRING)
+    return lb_raise(L, LUHIP_E_TYPE, "a %s has no elements to be indexed by a %s%s", type, lb_type_name(L, 2),
+                    lb_test(L, 1, LB_BUFFER) ? "; its read() gives an array, which has" : "");
+  const char *name = lua_tostring(L, 2);
+  list_names(L, lua_upvalueindex(1), methods);
+  list_names(L, lua_upvalueindex(2), fields);
+  const char *other = nearest_name(name, fields);
+  if (!other) other = nearest_name(name, methods);
+  if (other)
+    return lb_raise(L, LUHIP_E_ARGUMENT, "a %s has no field or method '%s'; did you mean '%s'?", type, name, other);
+  const char *list = lb_push_names(L, fields[0] ? fields : methods);
+  return lb_raise(L, LUHIP_E_ARGUMENT, "a %s has no field or method '%s'; its %s are %s", type, name,
+                  fields[0] ? "fields" : "methods", list);
+}
+
+/* ---- registering --------------------------------------------------------------------------------------------------- */
+
 /* Upvalues: methods, fields. */
 static int class_index(lua_State *L) {
   lua_settop(L, 2);
@@ -34,7 +81,7 @@ static int class_index(lua_State *L) {
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
   lua_settop(L, 2);
   lua_pushvalue(L, 2);
-  if (lua_rawget(L, lua_upvalueindex(2)) == LUA_TNIL) return 1;
+  if (lua_rawget(L, lua_upvalueindex(2)) == LUA_TNIL) return no_member(L);
   lua_CFunction getter = lua_tocfunction(L, -1);
   lua_settop(L, 2);
   return getter(L);

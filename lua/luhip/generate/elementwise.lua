@@ -85,11 +85,11 @@ local function mode_of(self, parameter, value)
     if parameter.raw or (kind ~= "number" and kind ~= "boolean") then
       errors.raise(
         "type",
-        "%s: '%s' is %s, not a %s",
+        "%s: '%s' is %s, not %s",
         self.name,
         parameter.name,
         parameter.raw and "a buffer" or "a buffer or a number",
-        kind == "userdata" and tostring(value) or kind
+        errors.describe(value)
       )
     end
     return "scalar"
@@ -164,7 +164,7 @@ local function prepare(self, ...)
     local at = #self.inputs + k
     local value = call.values[at]
     if value ~= nil and not parameters.is_buffer(value) then
-      errors.raise("type", "%s: the output '%s' is a buffer, not a %s", self.name, parameter.name, type(value))
+      errors.raise("type", "%s: the output '%s' is a buffer, not %s", self.name, parameter.name, errors.describe(value))
     elseif value == nil and (parameter.raw or parameter.inout) then
       errors.raise(
         "argument",

@@ -89,7 +89,7 @@ end
 -- @raise kinds "type", "argument"
 function parameters.parse(what, text)
   if type(text) ~= "string" then
-    errors.raise("type", "%s: a list of parameters like 'f32 x, f32 y' expected, not a %s", what, type(text))
+    errors.raise("type", "%s: a list of parameters like 'f32 x, f32 y' expected, not %s", what, errors.describe(text))
   end
   local list, seen = {}, {}
   for one in text:gmatch "[^,]+" do
@@ -244,7 +244,7 @@ end
 local function check_option(what, key, value, kind)
   if kind == "boolean" then
     if type(value) ~= "boolean" then
-      errors.raise("type", "%s: %s: true or false expected, not a %s", what, key, type(value))
+      errors.raise("type", "%s: %s: true or false expected, not %s", what, key, errors.describe(value))
     end
   elseif not KINDS[kind][2](value) then
     errors.raise("type", "%s: %s: %s expected", what, key, KINDS[kind][1])

@@ -182,7 +182,12 @@ local function target_of(what, first, ...)
     end
     return first, ...
   elseif debug.getmetatable(first) ~= core.metatables.device then
-    errors.raise("type", "random:%s: a buffer, or a device, a type and a shape expected, not a %s", what, type(first))
+    errors.raise(
+      "type",
+      "random:%s: a buffer, or a device, a type and a shape expected, not %s",
+      what,
+      errors.describe(first)
+    )
   end
   local dtype, shape = ...
   if dtype == nil or shape == nil then

@@ -118,7 +118,7 @@ local function check_inputs(self, values)
         "%s: '%s' is a buffer, not %s",
         self.name,
         parameter.name,
-        value == nil and "missing" or "a " .. type(value)
+        value == nil and "missing" or errors.describe(value)
       )
     elseif not parameter.raw then
       if shape and not parameters.same_shape(shape, value.shape) then
@@ -191,7 +191,7 @@ local function prepare(self, ...)
   local values, out, options = split_arguments(self, ...)
   local shape = check_inputs(self, values)
   if out ~= nil and not parameters.is_buffer(out) then
-    errors.raise("type", "%s: the output is a buffer, not a %s", self.name, type(out))
+    errors.raise("type", "%s: the output is a buffer, not %s", self.name, errors.describe(out))
   end
   local call = { values = values, out = out, device = parameters.device(self.name, values, #self.inputs) }
   local known = parameters.bind(self.name, self.inputs, values)

@@ -105,7 +105,7 @@ end
 
 local function dtype_of(self, x)
   if not parameters.is_buffer(x) then
-    errors.raise("type", "%s: a buffer expected, not %s", self.name, x == nil and "nothing" or "a " .. type(x))
+    errors.raise("type", "%s: a buffer expected, not %s", self.name, errors.describe(x))
   end
   return parameters.resolve(self.name, self.parameter, parameters.bind(self.name, { self.parameter }, { x }))
 end
@@ -118,7 +118,7 @@ end
 function Scan:__call(x, y)
   local dtype = dtype_of(self, x)
   if y ~= nil and not parameters.is_buffer(y) then
-    errors.raise("type", "%s: the output is a buffer, not a %s", self.name, type(y))
+    errors.raise("type", "%s: the output is a buffer, not %s", self.name, errors.describe(y))
   elseif y and (y.dtype ~= dtype or y.count ~= x.count) then
     errors.raise("shape", "%s: the output is %s[%d], not %s[%d]", self.name, y.dtype, y.count, dtype, x.count)
   elseif y and not y.is_contiguous then
@@ -170,7 +170,7 @@ local function scan(dtype, combine, identity, options)
     end
   end
   if type(dtype) ~= "string" then
-    errors.raise("type", "scan: an element type expected, not a %s", type(dtype))
+    errors.raise("type", "scan: an element type expected, not %s", errors.describe(dtype))
   end
   return setmetatable({
     name = options.name or "scan",

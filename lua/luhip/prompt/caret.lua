@@ -52,7 +52,9 @@ local function find_column(message, line, before)
   if token then
     return parse_column(line, token, before)
   end
-  local name = message:match "%(%a+ '([%w_]+)'%)" or message:match "to '[%w_.:]-([%w_]+)'"
+  local name = message:match "%(%a+ '([%w_]+)'%)"
+    or message:match "to '[%w_.:]-([%w_]+)'"
+    or message:match "no field or method '([%w_]+)'"
   return name and name_column(line, name)
 end
 

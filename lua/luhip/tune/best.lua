@@ -259,8 +259,8 @@ local OPTIONS = { store = "string", space = "table", default = "table", try = "f
 local function check(name, device, problem, options)
   if type(name) ~= "string" or name == "" then
     errors.raise("type", "tune.best: a name expected, not a %s", type(name))
-  elseif type(device) ~= "userdata" and type(device) ~= "table" then
-    errors.raise("type", "tune.best: a device expected, not a %s", type(device))
+  elseif type(device) ~= "table" and getmetatable(device) ~= "luhip.device" then
+    errors.raise("type", "tune.best: a device expected, not %s", errors.describe(device))
   elseif type(problem) ~= "table" then
     errors.raise("type", "tune.best: a problem expected, as { N = 4096 }, not a %s", type(problem))
   end

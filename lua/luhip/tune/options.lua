@@ -411,9 +411,17 @@ function read_store(given, plan)
   obey(plan)
 end
 
+-- A device, or what stands for one.
+local function is_device(value)
+  return type(value) == "table" or getmetatable(value) == "luhip.device"
+end
+
 -- One device, or a list of them; the options with the first one in their place.
 local function read_devices(given)
   local list = given.device
+  if type(list) == "userdata" and not is_device(list) then
+    errors.raise("type", "tune: device: a device expected, not %s", errors.describe(list))
+  end
   if type(list) ~= "table" or (next(list) ~= nil and list[1] == nil) then
     return given, { list }
   elseif #list == 0 then
@@ -424,8 +432,8 @@ local function read_devices(given)
     copy[key] = value
   end
   for i, device in ipairs(list) do
-    if type(device) ~= "userdata" and type(device) ~= "table" then
-      errors.raise("type", "tune: device: entry %d: a device expected, not a %s", i, type(device))
+    if not is_device(device) then
+      errors.raise("type", "tune: device: entry %d: a device expected, not %s", i, errors.describe(device))
     elseif seen[device.id] then
       errors.raise("argument", "tune: device: %s is there twice", device.id)
     end
