@@ -287,6 +287,8 @@ LUHIP_API luhip_status luhip_open(const char *id, const luhip_open_options *opti
 LUHIP_API void luhip_device_close(luhip_device *device);
 LUHIP_API bool luhip_device_is_open(luhip_device *device);
 LUHIP_API const luhip_device_info *luhip_device_get_info(luhip_device *device);
+/* What holds for it: as it was first opened, and where that said nothing what the settings say. Without its pools. */
+LUHIP_API luhip_open_options luhip_device_get_options(luhip_device *device);
 /* Names the compiler of the device's kernels, for keys: other text, other compiler. LUHIP_E_NOT_FOUND: there is none. */
 LUHIP_API luhip_status luhip_device_toolchain(luhip_device *device, char *text, size_t bytes, luhip_error **error);
 /* Waits for all streams. With buffers: tests their claims first, then waits, then tests again. A failure of an

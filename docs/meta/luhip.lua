@@ -24,6 +24,8 @@
 ---@field cache_bytes integer last-level cache: AMD's Infinity Cache where there is one, else the L2; 0: unknown
 ---@field alignment integer of every buffer, bytes
 ---@field integrated boolean shares memory with the host
+---@field checked boolean whether it was opened in checked mode (the CPU device)
+---@field timeout integer milliseconds after which a launch counts as endless, 0: never (the CPU device)
 ---@field driver_version integer as the driver tells it; 0 when it does not
 local device = {}
 

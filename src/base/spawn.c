@@ -45,11 +45,32 @@ static int make_pipe(int ends[2]) {
   return error;
 }
 
-static int start(const struct spawn_request *request, int output, pid_t *pid) {
+static int set_attributes(posix_spawnattr_t *attributes) {
+  sigset_t set;
+  int error =
+      posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  if (!error) error = posix_spawnattr_setpgroup(attributes, 0);
+  sigemptyset(&set);
+  if (!error) error = posix_spawnattr_setsigmask(attributes, &set);
+  sigfillset(&set);
+  if (!error) error = posix_spawnattr_setsigdefault(attributes, &set);
+  return error;
+}
+
+static int set_descriptors(posix_spawn_file_actions_t *actions, const struct spawn_descriptors *own) {
+  int error = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
+  if (!error && own->output >= 0) error = posix_spawn_file_actions_adddup2(actions, own->output, 1);
+  if (!error && own->output >= 0) error = posix_spawn_file_actions_adddup2(actions, own->output, 2);
+  if (!error && own->channel >= 0) error = posix_spawn_file_actions_adddup2(actions, own->channel, SPAWN_CHANNEL);
+  if (!error)
+    error = posix_spawn_file_actions_addclosefrom_np(actions, own->channel >= 0 ? SPAWN_CHANNEL + 1 : SPAWN_CHANNEL);
+  return error;
+}
+
+int spawn_start(const struct spawn_request *request, const struct spawn_descriptors *own, pid_t *pid) {
   static const char *const nothing[] = {NULL};
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
-  sigset_t set;
   int error = posix_spawn_file_actions_init(&actions);
   if (error) return error;
   error = posix_spawnattr_init(&attributes);
@@ -57,22 +78,8 @@ static int start(const struct spawn_request *request, int output, pid_t *pid) {
     posix_spawn_file_actions_destroy(&actions);
     return error;
   }
-  if (!error) error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  if (!error) error = posix_spawn_file_actions_adddup2(&actions, output, 1);
-  if (!error) error = posix_spawn_file_actions_adddup2(&actions, output, 2);
-  if (!error) error = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-  if (!error)
-    error =
-        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  if (!error) error = posix_spawnattr_setpgroup(&attributes, 0);
-  if (!error) {
-    sigemptyset(&set);
-    error = posix_spawnattr_setsigmask(&attributes, &set);
-  }
-  if (!error) {
-    sigfillset(&set);
-    error = posix_spawnattr_setsigdefault(&attributes, &set);
-  }
+  error = set_descriptors(&actions, own);
+  if (!error) error = set_attributes(&attributes);
   if (!error)
     error = posix_spawn(pid, request->path, &actions, &attributes, (char *const *)request->argv,
                         (char *const *)(request->envp ? request->envp : nothing));
@@ -164,7 +171,7 @@ int spawn_run(const struct spawn_request *request, struct spawn_result *result) 
     free(capture.data);
     return error;
   }
-  error = start(request, ends[1], &pid);
+  error = spawn_start(request, &(struct spawn_descriptors){.output = ends[1], .channel = -1}, &pid);
   close(ends[1]);
   if (!error) {
     follow(request, pid, ends[0], &capture, result);

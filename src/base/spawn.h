@@ -1,5 +1,5 @@
 /*
- * spawn.h - running another program to its end, with its output caught.
+ * spawn.h - running another program to its end, with its output caught; or starting it only (base/companion.h).
  *
  * The program gets an argument vector (never a shell), /dev/null as its standard input, no descriptor of ours,
  * default signal handling, a process group of its own and exactly the environment it is given. The working
@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct spawn_request {
   const char *path;        /* of the program; no search in PATH */
@@ -30,6 +31,16 @@ struct spawn_result {
 };
 
 enum { SPAWN_MAX_OUTPUT = 4 << 20 };
+
+/* What the program has of ours, both -1 where it has none: `output` takes its stdout and stderr, which are ours
+   otherwise; `channel` is its descriptor SPAWN_CHANNEL. Nothing else is open in it. `channel` is not below SPAWN_CHANNEL. */
+struct spawn_descriptors {
+  int output, channel;
+};
+enum { SPAWN_CHANNEL = 3 };
+
+/* Starts it and gives its process id, which is its group's too; the caller's to wait for. 0 or an errno value. */
+int spawn_start(const struct spawn_request *request, const struct spawn_descriptors *own, pid_t *pid);
 
 /* 0, or an errno value when the program could not be started; then the result is empty (output NULL). */
 int spawn_run(const struct spawn_request *request, struct spawn_result *result);

@@ -49,6 +49,7 @@ struct lb_state;
   X(SPACE, space)                                                                                                      \
   X(EXPLORER, explorer)                                                                                                \
   X(JOURNAL, journal)                                                                                                  \
+  X(COMPANION, companion)                                                                                              \
   X(EDITOR, editor)                                                                                                    \
   X(ERROR, error)
 

@@ -287,6 +287,20 @@ static int field_integrated(lua_State *L) {
   return 1;
 }
 
+static luhip_open_options options(lua_State *L) {
+  return luhip_device_get_options(lb_check_device(L, 1)->device);
+}
+
+static int field_checked(lua_State *L) {
+  lua_pushboolean(L, options(L).checked);
+  return 1;
+}
+
+static int field_timeout(lua_State *L) {
+  lua_pushinteger(L, options(L).timeout_ms);
+  return 1;
+}
+
 static int device_tostring(lua_State *L) {
   struct lb_device *device = lb_check(L, 1, LB_DEVICE);
   lua_pushfstring(L, "luhip.device: %s%s", device->info.id, device->device ? "" : " (closed)");
@@ -325,7 +339,10 @@ void lb_open_device(lua_State *L) {
       {"free", device_close},
       {NULL, NULL},
   };
-  static const luaL_Reg fields[] = {FIELDS(ENTRY, ENTRY, ENTRY){"integrated", field_integrated}, {NULL, NULL}};
+  static const luaL_Reg fields[] = {FIELDS(ENTRY, ENTRY, ENTRY){"integrated", field_integrated},
+                                    {"checked", field_checked},
+                                    {"timeout", field_timeout},
+                                    {NULL, NULL}};
   static const luaL_Reg meta[] = {
       {"__tostring", device_tostring}, {"__eq", device_eq}, {"__close", device_end}, {"__gc", device_gc}, {NULL, NULL}};
   lb_class_register(L, LB_DEVICE, &(struct lb_class_functions){methods, fields, meta});

@@ -59,5 +59,8 @@ const luaL_Reg lb_tune_functions[] = {
     {"alarm", tune_alarm},
     {"die_with", tune_die_with},
     {"pid", tune_pid},
+    {"companion", lb_make_companion},
+    {"companion_of_parent", lb_attach_companion},
+    {"executable", lb_executable},
     {NULL, NULL},
 };

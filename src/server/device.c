@@ -421,6 +421,14 @@ const luhip_device_info *luhip_device_get_info(luhip_device *device) {
   return &device->info;
 }
 
+luhip_open_options luhip_device_get_options(luhip_device *device) {
+  const luhip_open_options *has = &device->options;
+  return (luhip_open_options){.checked = has->checked,
+                              .memory_limit = has->memory_limit,
+                              .timeout_ms = has->timeout_ms,
+                              .persistent = has->persistent};
+}
+
 luhip_status luhip_device_toolchain(luhip_device *device, char *text, size_t bytes, luhip_error **error) {
   char identity[512] = "";
   hip_error_t rc = device->api->hipxToolchain(identity, sizeof identity, device->ordinal);

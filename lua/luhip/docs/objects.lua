@@ -166,6 +166,8 @@ class {
     { "cache_bytes: integer", "last-level cache: AMD's Infinity Cache where there is one, else the L2; 0: unknown" },
     { "alignment: integer", "of every buffer, bytes" },
     { "integrated: boolean", "shares memory with the host" },
+    { "checked: boolean", "whether it was opened in checked mode (the CPU device)" },
+    { "timeout: integer", "milliseconds after which a launch counts as endless, 0: never (the CPU device)" },
     { "driver_version: integer", "as the driver tells it; 0 when it does not" },
   },
 }
@@ -440,6 +442,7 @@ class {
 --- Classes that only luhip's own Lua modules see.
 objects.internal = {
   capture = true,
+  companion = true,
   editor = true,
   explorer = true,
   expression = true,

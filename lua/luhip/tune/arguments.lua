@@ -174,6 +174,31 @@ local function write_back(snapshot)
   end
 end
 
+--- The first content of a buffer among the arguments.
+-- @tparam buffer buffer
+-- @treturn ?array nil where it could not be read
+function Arguments:original(buffer)
+  for _, snapshot in pairs(self.snapshots) do
+    if snapshot.buffer == buffer then
+      return snapshot.original
+    end
+  end
+  return nil
+end
+
+--- What an argument holds now.
+-- @param key the name of the kernel's parameter, or its position
+-- @tparam table config a function among the arguments is called with it
+-- @return a host array of a buffer's content, or the value
+-- @raise kind "argument" when there is none; what reading raises
+function Arguments:content(key, config)
+  local value = self.values[position_of(key, self.params, self.n)]
+  if type(value) == "function" then
+    value = callback.call(value, config)
+  end
+  return arguments.is_buffer(value) and value:read() or value
+end
+
 --- Brings all buffers back to their first content.
 function Arguments:restore()
   for _, snapshot in pairs(self.snapshots) do
@@ -287,11 +312,10 @@ local function check_output(self, output, config)
 end
 
 -- What a check function for all outputs gets: arguments by name or position, read when asked for.
-local function reader(self)
+local function reader(self, config)
   return setmetatable({}, {
     __index = function(cache, key)
-      local buffer = self.values[position_of(key, self.params, self.n)]
-      local value = arguments.is_buffer(buffer) and buffer:read() or buffer
+      local value = self:content(key, config)
       rawset(cache, key, value)
       return value
     end,
@@ -303,7 +327,7 @@ end
 -- @raise kind "verify" for what differs; failures of the launch come out of the reads
 function Arguments:verify(config)
   if type(self.expect) == "function" then
-    local ok, message = self.expect(reader(self), config)
+    local ok, message = self.expect(reader(self, config), config)
     if not ok then
       errors.raise("verify", "%s", message and tostring(message) or "the check function returned " .. tostring(ok))
     end

@@ -113,9 +113,9 @@ end
 --- Starts a compilation that a lane will want soon. What cannot even be started is met again when it is wanted.
 -- @tparam table lane
 -- @tparam integer i position
--- @tparam function start of a lane and a configuration: gives a kernel that compiles in the background
+-- @tparam function start of a lane, a configuration and its position: gives a kernel that compiles in the background
 function fleet.start(lane, i, start)
-  local ok, kernel = pcall(start, lane, lane.plan.space:nth(i))
+  local ok, kernel = pcall(start, lane, lane.plan.space:nth(i), i)
   if ok then
     lane.early[i] = { kernel = kernel, started = lane.host.clock() }
   end
@@ -150,13 +150,19 @@ function fleet.take(lane)
   end
 end
 
---- Frees what a lane compiled and will not use.
+--- Frees what a lane, or a run without any, has compiled ahead.
 -- @tparam table lane
-function fleet.drop(lane)
-  for i, entry in pairs(lane.early) do
+function fleet.forget(lane)
+  for i, entry in pairs(lane.early or {}) do
     lane.early[i] = nil
     pcall(entry.kernel.free, entry.kernel)
   end
+end
+
+--- Frees what a lane compiled and will not use.
+-- @tparam table lane
+function fleet.drop(lane)
+  fleet.forget(lane)
   lane.queue = {}
 end
 

@@ -63,6 +63,9 @@
 --   measured; 3, and 0 for the CPU device, whose time compilers would take. `device` may be a list of devices, which
 --   share what is asked for at once: buffers among the arguments are copied to the others, rows have the id of their
 --   device as `place`. The order in which a strategy hears of rows depends on neither.
+-- * `isolate`: true: every configuration is tried in a process of its own, which may die or hang of it; false: none
+--   is; nil: those are that come after one that the device did not survive. `hang`: seconds that a configuration may
+--   take there, 300 by default. Functions are called here all the same; arguments and references have to be data.
 -- * `progress`: false for none, a function(row, done, total), or nil: a live line when stderr is a terminal.
 -- * `name`: for the report.
 --

@@ -59,6 +59,8 @@ local KEYS = {
   ahead = "number",
   store = "boolean string",
   resume = "boolean",
+  isolate = "boolean",
+  hang = "number",
 }
 
 -- Names of a row that no metric may take.
@@ -387,7 +389,7 @@ local function obey(plan)
     plan.budget[key] = value
   end
   plan.store = told.store or plan.store or told.default_store
-  plan.resume, plan.worker = told.resume, told.worker
+  plan.resume, plan.worker, plan.hang = told.resume, told.worker, told.hang or plan.hang
   plan.since = not told.resume and told.since and told.since[plan.store] or nil
 end
 
@@ -443,6 +445,15 @@ local function read_devices(given)
   return copy, table.move(list, 1, #list, 1, {})
 end
 
+local HANG = 300
+
+local function read_hang(given)
+  if given ~= nil and not (given > 0 and given < math.huge) then
+    errors.raise("argument", "tune: hang: more than 0 seconds expected, not %s", given)
+  end
+  return given or HANG
+end
+
 local AHEAD = 3
 
 -- How many compilations run ahead. Not beside the CPU device unless that is wanted: they would take its time.
@@ -484,6 +495,9 @@ function options.read(given)
     seed = given.seed and math.tointeger(given.seed) or 0,
     expect = read_expect(given.expect, given.reference ~= nil),
     tolerance = read_tolerance(given.tolerance, given.expect or given.reference),
+    tolerance_given = given.tolerance,
+    isolate = given.isolate,
+    hang = read_hang(given.hang),
     reference = reference.read(given.reference, given),
     cold = cold.read(given.cache, given.device),
     rotate = read_rotate(given.rotate),

@@ -3,8 +3,8 @@
 -- What goes wrong with a candidate is data: its row says how far it came (`status`) and why (`error`), and the sweep
 -- goes on. Only what no candidate can get right (an expectation that names no parameter, a kernel that is not in the
 -- source) and what the user's own functions of the configuration raise end the run with an error.
--- Dependencies: luhip.errors, luhip.tune.{arguments,callback,candidate,crew,evaluator,fleet,measure,objectives,
--- overrides,session,statistics}.
+-- Dependencies: luhip.errors, luhip.tune.{arguments,callback,candidate,crew,evaluator,failure,fleet,objectives,
+-- overrides,remote,report,session,statistics,trial}.
 -- @module luhip.tune.runner
 
 local arguments = require "luhip.tune.arguments"
@@ -14,12 +14,15 @@ local core = require "luhip.core"
 local crew = require "luhip.tune.crew"
 local errors = require "luhip.errors"
 local evaluator = require "luhip.tune.evaluator"
+local failure = require "luhip.tune.failure"
 local fleet = require "luhip.tune.fleet"
-local measure = require "luhip.tune.measure"
 local objectives = require "luhip.tune.objectives"
 local overrides = require "luhip.tune.overrides"
+local remote = require "luhip.tune.remote"
+local report = require "luhip.tune.report"
 local session = require "luhip.tune.session"
 local statistics = require "luhip.tune.statistics"
+local trial = require "luhip.tune.trial"
 
 local runner = {}
 
@@ -28,75 +31,7 @@ local WARM = 2 -- of each other device and problem, to begin with
 local Runner = {}
 Runner.__index = Runner
 
--- ---- failures --------------------------------------------------------------------------------------------------
-
--- Kinds of errors that mean one status wherever they appear.
-local STATUS_OF_KIND = {
-  compile = "compile",
-  limits = "limits",
-  fault = "fault",
-  poisoned = "fault",
-  timeout = "timeout",
-  verify = "verify",
-}
-
--- Otherwise the stage decides.
-local STATUS_OF_STAGE = {
-  constraint = "constraint",
-  geometry = "limits",
-  compile = "compile",
-  launch = "launch",
-  verify = "verify",
-  measure = "objective",
-  objective = "objective",
-}
-
--- A read or a sync that met several failures carries them; the first is the one to blame.
-local function root_kind(e)
-  local kind = errors.kind(e)
-  if kind and not STATUS_OF_KIND[kind] and e.failures[1] then
-    return errors.kind(e.failures[1])
-  end
-  return kind
-end
-
-local function is_interrupt(e)
-  return errors.kind(e) == "interrupted" or (type(e) == "string" and e:find "interrupted!" ~= nil)
-end
-
-local function as_error(e)
-  if errors.kind(e) then
-    return e
-  end
-  return errors.new("argument", "%s", tostring(e))
-end
-
 -- ---- the stages of one candidate -------------------------------------------------------------------------------
-
--- Whatever the last launches did wrong comes out here.
-local function settle(self)
-  if self.crew then
-    self.session.store:beat()
-  end
-  if self.early then
-    fleet.look(self)
-  end
-  self.plan.device:sync(self.arguments.buffers)
-end
-
--- What times a candidate: a number of launches to the ms of all together.
-local function sampler_of(self, run)
-  local args = self.arguments
-  return function(count)
-    local ms = args:sample(count, run, self.sample)
-    settle(self)
-    return ms
-  end
-end
-
-local function time(self, run)
-  return measure.run(sampler_of(self, run), self.plan.rules, self:limit())
-end
 
 local function compute_metrics(self, row)
   for _, metric in ipairs(self.plan.metrics) do
@@ -122,83 +57,92 @@ function Runner:limit()
   return nil
 end
 
--- A wrong number of arguments is one for all candidates, where all have the same source and nothing in it can make a
--- difference.
-local function check_arguments(self, kernel)
-  local plan = self.plan
-  local fixed = type(plan.source) == "string" and type(plan.kernel) ~= "function" and not plan.source:find "#%s*if"
-  if fixed and not self.arguments.outputs and #kernel.params ~= plan.args.n then
-    local format = "tune: kernel '%s' has %d parameters; 'args' has %d"
-    errors.raise("argument", format, plan.kernel or plan.name, #kernel.params, plan.args.n)
-  end
-end
-
--- Makes a candidate ready; what launches it.
-local function prepare(self, config, row)
-  local plan, args = self.plan, self.arguments
-  self.stage = "geometry"
-  local shape = candidate.shape(plan, config)
-  self.stage = "compile"
-  local kernel = candidate.compile(self, config, row, shape)
-  self.stage = "geometry"
-  candidate.check(plan.device, kernel, shape)
-  self.stage = "resolve"
-  check_arguments(self, kernel)
-  args:resolve(kernel.params)
-  self.stage = "launch"
-  args:restore()
-  local lists, turn = args:lists(config), 0
-  local launcher = kernel:bind { grid = shape.grid, block = shape.block, shared = shape.shared }
-  self.held[#self.held + 1] = launcher
-  return function()
-    turn = turn % #lists + 1
-    launcher(table.unpack(lists[turn], 1, args.n))
-  end
-end
-
 local function attempt(self, config, row)
-  local run = prepare(self, config, row)
-  run()
-  settle(self)
-  self.stage = "verify"
-  self.arguments:verify(config)
-  self.stage = "measure"
-  for key, value in pairs(time(self, run)) do
-    row[key] = value
+  local where = self.remote
+  if where then
+    where:run(config, row)
+  else
+    trial.run(self, config, row)
   end
   self.stage = "objective"
   compute_metrics(self, row)
 end
 
+-- ---- devices that do not survive -------------------------------------------------------------------------------
+
+local function warn(self, format, ...)
+  self.warnings[#self.warnings + 1] = format:format(...)
+end
+
+local function how_to_go_on(plan)
+  if plan.store then
+    return ("what was found is in %s: run the script again, and it goes on"):format(plan.store)
+  end
+  return "with 'store' what is found is kept, and a script that is run again goes on"
+end
+
+-- Has the rest tried in a process of its own; false when it cannot be, or shall not.
+local function move_out(self, config)
+  local plan = self.plan
+  if plan.isolate == false or (plan.isolate == nil and overrides.get()) then
+    return false
+  end
+  fleet.forget(self)
+  local ok, hands = pcall(remote.open, self)
+  if ok then
+    self.remote = hands
+    local how = config and "did not survive " .. report.config(config, plan.space.names)
+      or "is lost, by no configuration"
+    local format = "%s %s: what came after was tried in a process of its own. In this one it is had again by closing "
+      .. "and opening it, where its driver allows that"
+    warn(self, format, plan.device.id, how)
+    return true
+  elseif failure.is_interrupt(hands) then
+    error(hands, 0)
+  end
+  local why = errors.message(hands):gsub("^tune: isolate: ", "")
+  warn(self, "no other process can try the rest: %s; %s", why, how_to_go_on(plan))
+  return false
+end
+
 -- ---- rows ------------------------------------------------------------------------------------------------------
 
--- Frees what the candidate held, so that its module is unloaded now and not when the collector comes by.
-local function forget(self)
-  for i = #self.held, 1, -1 do
-    table.remove(self.held, i):free()
+local evaluate_anew
+
+-- The device is lost: by this configuration if it has done anything to it. Its row, or the one that it gets elsewhere;
+-- and whether the run ends with it.
+local function lose_device(self, config, row, e)
+  local blamed = self.launched
+  row.status, row.error = "fault", failure.as_error(e)
+  if move_out(self, blamed and config or nil) then
+    if blamed then
+      return row
+    end
+    return evaluate_anew(self, config)
   end
+  return blamed and row or nil, "poisoned"
 end
 
-local function record_failure(row, e, stage)
-  row.status = STATUS_OF_KIND[root_kind(e)] or STATUS_OF_STAGE[stage]
-  row.error = as_error(e)
-end
-
-local function evaluate_anew(self, config)
+function evaluate_anew(self, config)
   local row = { params = config, status = "ok" }
   local ok, e = pcall(attempt, self, config, row)
   local theirs
   e, theirs = callback.unwrap(e)
-  forget(self)
+  trial.forget(self)
   if ok then
     return row
-  elseif is_interrupt(e) then
+  elseif failure.is_interrupt(e) then
     return nil, "interrupted"
+  elseif self.remote and self.remote.broken then
+    warn(self, "no other process can try the rest: %s; %s", self.remote.broken, how_to_go_on(self.plan))
+    return nil, "poisoned"
   elseif theirs or self.hopeless or self.stage == "resolve" then
     error(e, 0)
+  elseif not self.remote and trial.has_lost_device(self, e) then
+    return lose_device(self, config, row, e)
   end
-  record_failure(row, e, self.stage)
-  return row, root_kind(e) == "poisoned" and "poisoned" or nil
+  row.status, row.error = failure.status(failure.kind(e), self.stage), failure.as_error(e)
+  return row
 end
 
 -- What the store knows already; metrics are computed again, since they may have changed.
@@ -210,7 +154,7 @@ local function reuse(self, row)
   end
   local ok, e = pcall(compute_metrics, self, row)
   if not ok then
-    row.status, row.error = "objective", as_error(e)
+    row.status, row.error = "objective", failure.as_error(e)
   end
   return row
 end
@@ -230,9 +174,14 @@ function Runner:evaluate(config)
     return reuse(self, known)
   end
   kept:start(config)
-  overrides.begin()
+  local watched = not self.remote -- another process has a time of its own
+  if watched then
+    overrides.begin()
+  end
   local ok, row, stop = pcall(evaluate_anew, self, config)
-  overrides.done()
+  if watched then
+    overrides.done()
+  end
   if ok and row then
     kept:keep(row)
     return row, stop
@@ -264,6 +213,14 @@ local function evaluate_shared(self, config)
   end)
 end
 
+-- A kernel that is compiled in the background, wherever it will be used.
+local function start_early(lane, config, i)
+  if lane.remote then
+    return lane.remote:compile_ahead(config, i)
+  end
+  return candidate.start(lane, config)
+end
+
 -- What takes several configurations at once, where compilers run ahead or devices share; nil elsewhere.
 local function batch_of(self)
   if self.crew or not self.lanes then
@@ -273,7 +230,7 @@ local function batch_of(self)
     return fleet.run(self.lanes, {
       list = list,
       may = may,
-      start = candidate.start,
+      start = start_early,
       evaluate = function(lane, i)
         return Runner.evaluate(lane, lane.plan.space:nth(i))
       end,
@@ -363,20 +320,25 @@ local function finalists(self)
   return list
 end
 
--- In turns, so that whatever the clock does it does to all.
+-- The times of several rows that are measured in turn, by whoever measured last on the first device.
 local function play(self, list)
-  local rounds, finals = {}, {}
+  local player, configs = self.lanes and self.lanes[1] or self, {}
   for k, row in ipairs(list) do
-    rounds[k] = sampler_of(self, prepare(self, row.params, {}))
-    finals[k] = {}
-    rounds[k](1)
+    configs[k] = row.params
   end
-  for _ = 1, self.plan.rules.rounds do
-    for k in ipairs(list) do
-      table.insert(finals[k], rounds[k](1))
-    end
+  local rounds, pause = self.plan.rules.rounds, player.pause
+  if player.remote then
+    player.pause = nil -- nobody else is at work
+    local ok, times = pcall(player.remote.play, player.remote, configs, rounds)
+    player.pause = pause
+    return ok, times
   end
-  return finals
+  local ok, times = pcall(trial.play, self, configs, rounds)
+  trial.forget(self)
+  if not ok and trial.has_lost_device(self, times) and move_out(self) then
+    return pcall(self.remote.play, self.remote, configs, rounds)
+  end
+  return ok, times
 end
 
 local function less(a, b)
@@ -396,13 +358,12 @@ local function final(self)
   if #list < 2 then
     return
   end
-  local ok, finals = pcall(play, self, list)
-  forget(self)
+  local ok, finals = play(self, list)
   if not ok then
-    if is_interrupt(finals) then
+    if failure.is_interrupt(finals) then
       error(finals, 0)
     end
-    self.warnings[#self.warnings + 1] = "the finalists could not be measured again: " .. tostring(as_error(finals))
+    warn(self, "the finalists could not be measured again: %s", tostring(failure.as_error(finals)))
     return
   end
   for k, row in ipairs(list) do
@@ -440,6 +401,24 @@ local function tell_opened(self)
   end
 end
 
+-- From the first configuration on, in processes of their own.
+local function isolate(self)
+  for _, owner in ipairs(self.lanes or { self }) do
+    owner.remote = remote.open(owner)
+  end
+end
+
+local function close_remotes(self)
+  for _, owner in ipairs(self.lanes or { self }) do
+    if rawget(owner, "remote") then
+      owner.remote:close()
+    end
+  end
+  if self.remote then
+    self.remote:close()
+  end
+end
+
 --- Runs a plan.
 -- @tparam table plan from luhip.tune.options
 -- @tparam table host `clock` (seconds, monotonic), `sampler` (takes a device, gives a function that times a function,
@@ -453,6 +432,7 @@ function runner.run(plan, host)
   local self =
     setmetatable({ plan = plan, host = host, rows = {}, warnings = {}, least = math.huge, held = {} }, Runner)
   self.cost = objectives.cost(plan.goals)
+  plan.fixed = trial.is_fixed(plan)
   self.total = plan.space.count
   table.move(plan.space.warnings, 1, #plan.space.warnings, 1, self.warnings)
   self.started = host.clock()
@@ -465,6 +445,9 @@ function runner.run(plan, host)
     if not self.crew and (plan.ahead > 0 or #plan.devices > 1) then
       self.lanes = fleet.lanes(self, session.open)
     end
+    if plan.isolate then
+      isolate(self)
+    end
     local stop = sweep(self)
     if self.crew then
       stop = gather(self, stop)
@@ -474,6 +457,7 @@ function runner.run(plan, host)
     end
     return stop
   end)
+  close_remotes(self)
   self.arguments:leave()
   local elsewhere = self.lanes and fleet.close(self.lanes) or 0
   if self.session then
@@ -481,7 +465,7 @@ function runner.run(plan, host)
     self.session:close()
   end
   if not ok then
-    if not is_interrupt(stopped) then
+    if not failure.is_interrupt(stopped) then
       error(stopped, 0)
     end
     stopped = "interrupted"

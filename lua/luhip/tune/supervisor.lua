@@ -5,10 +5,11 @@
 -- being tried is blamed, once, in the store, and the script is run again: it takes what is finished out of the store
 -- and goes on. A worker that is killed from outside (SIGKILL, which may be the system's lack of memory) leaves no blame
 -- the first time; a configuration that was started twice without an end is.
--- Dependencies: luhip.core, luhip.whole_file, luhip.tune.{overrides,report,store}.
+-- Dependencies: luhip.core, luhip.whole_file, luhip.tune.{failure,overrides,report,store}.
 -- @module luhip.tune.supervisor
 
 local core = require "luhip.core"
+local failure = require "luhip.tune.failure"
 local overrides = require "luhip.tune.overrides"
 local report = require "luhip.tune.report"
 local store = require "luhip.tune.store"
@@ -18,7 +19,6 @@ local supervisor = {}
 
 local KILL, ALARM = 9, 14
 local ENDING = { [1] = true, [2] = true, [3] = true, [15] = true } -- HUP, INT, QUIT, TERM: somebody wants us to end
-local NAMES = { [4] = "SIGILL", [6] = "SIGABRT", [7] = "SIGBUS", [8] = "SIGFPE", [9] = "SIGKILL", [11] = "SIGSEGV" }
 
 local function say(format, ...)
   io.stderr:write("luhip tune: ", format:format(...), "\n")
@@ -95,10 +95,6 @@ local function config_of(start)
   return report.config(start.params, names)
 end
 
-local function signal_text(code)
-  return NAMES[code] or ("signal %d"):format(code)
-end
-
 -- Blames what the dead worker was doing; true when there was something.
 local function find_blame(opened, code, hang)
   for path, opening in pairs(opened) do
@@ -110,12 +106,12 @@ local function find_blame(opened, code, hang)
     elseif start then
       local status = code == ALARM and "timeout" or "fault"
       local message = code == ALARM and ("no end within %d s"):format(hang)
-        or ("the worker process died of %s"):format(signal_text(code))
+        or ("the worker process died of %s"):format(failure.signal(code))
       blame(path, start, status, message)
       say("%s while it tried %s; going on with a new process", message, config_of(start))
       return true
     elseif store.is_database(path) then
-      say("the worker process died of %s; another has what it tried; going on with a new process", signal_text(code))
+      say("the worker process died of %s; another has what it tried; going on with a new process", failure.signal(code))
       return true
     end
   end
@@ -167,7 +163,7 @@ local function supervise(words, given)
     if how == "exit" then
       say "the device did not survive a configuration; going on with a new process"
     elseif not find_blame(opened, code, given.hang) then
-      say("the worker process died of %s outside of a configuration", signal_text(code))
+      say("the worker process died of %s outside of a configuration", failure.signal(code))
       return 1
     end
     local now = records_in(opened)
