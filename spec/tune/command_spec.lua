@@ -105,7 +105,9 @@ describe("luhip tune", function()
     local result = luhip({ "--resume", path }, folder)
     assert.truthy(result.stdout:find("done\t8\t8", 1, true), result.stderr)
     local rows = {}
-    for _, record in ipairs(store.read(tuned).records) do
+    local stored = store.read(tuned)
+    for n = 1, stored.count do
+      local record = stored:record(n)
       if record.kind == "row" then
         rows[record.params.A] = (rows[record.params.A] or 0) + 1
       end

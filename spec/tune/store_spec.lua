@@ -44,22 +44,25 @@ describe("core.json_text", function()
       if x == x and x - x == 0 then
         assert.equal(x, core.json(core.json_text { x })[1])
       end
-      x = (state >> 40) / 1e9
-      assert.equal(x, core.json(core.json_text { x })[1])
+      for _, y in ipairs { (state >> 40) / 1e9, (state >> 11) * 10.0 ^ ((state & 31) - 24), 1 / ((state >> 50) + 1) } do
+        local text = core.json_text { y }
+        assert.equal(y, core.json(text)[1], text)
+        assert.equal(y, tonumber(text:sub(2, -2)), text)
+      end
     end
   end)
 
   it("orders names, and writes null for what JSON has not", function()
     assert.equal('{"a":1,"b":[null,null],"c":{}}', core.json_text { b = { 0 / 0, core.null }, c = {}, a = 1 })
-    local many, names = {}, {}
-    for i = 1, 100 do
-      names[i] = ("n%03d"):format(i)
-      many[names[i]] = i
+    for _, count in ipairs { 31, 32, 33, 100 } do
+      local many, parts = {}, {}
+      for i = 1, count do
+        local name = ("n%03d"):format(i)
+        many[name], parts[i] = { x = i }, ('"%s":{"x":%d}'):format(name, i)
+      end
+      assert.equal("{" .. table.concat(parts, ",") .. "}", core.json_text(many))
     end
-    local at = 0
-    for _, name in ipairs(names) do
-      at = assert(core.json_text(many):find(name, at + 1, true))
-    end
+    assert.equal('{"a\\u0000b":1}', core.json_text { ["a\0b"] = 1 })
   end)
 
   it("refuses what is no data", function()

@@ -50,6 +50,7 @@ struct lb_state;
   X(EXPLORER, explorer)                                                                                                \
   X(JOURNAL, journal)                                                                                                  \
   X(COMPANION, companion)                                                                                              \
+  X(RECORDS, records)                                                                                                  \
   X(EDITOR, editor)                                                                                                    \
   X(ERROR, error)
 

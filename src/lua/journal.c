@@ -54,26 +54,6 @@ static int journal_free(lua_State *L) {
   return 0;
 }
 
-/* core.journal_records(text) -> list of what the records hold, as core.json gives it; how many lines are damaged */
-int lb_journal_records(lua_State *L) {
-  size_t length, bytes;
-  const char *at = lb_check_string(L, 1, "text", &length), *end = at + length, *record;
-  lua_Integer n = 0, damaged = 0;
-  enum journal_line line;
-  lua_settop(L, 1);
-  lua_newtable(L);
-  while ((line = journal_next(&at, end, &record, &bytes)) != JOURNAL_END) {
-    if (line == JOURNAL_DAMAGED) {
-      damaged++;
-      continue;
-    }
-    lb_push_json(L, record, bytes);
-    lua_rawseti(L, 2, ++n);
-  }
-  lua_pushinteger(L, damaged);
-  return 2;
-}
-
 void lb_open_journal(lua_State *L) {
   static const luaL_Reg methods[] = {
       {"append", journal_add}, {"sync", journal_flush}, {"close", journal_free}, {"free", journal_free}, {NULL, NULL}};

@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "lua/json.h"
 
-enum { DEPTH_LIMIT = 100, BOX = 2, FEW = 48, BOX_BYTES = 4096 };
+enum { DEPTH_LIMIT = 100, BOX = 2, FEW = 32, BOX_BYTES = 4096 };
 
 static const char box_key; /* in the registry: the box that every call starts with */
 
@@ -65,45 +66,62 @@ static void add_string(struct out *o, const char *s, size_t n) {
   o->length += (size_t)(to - start);
 }
 
-static char *write_digits(char *to, uint64_t n, int least) {
-  char reversed[24];
-  int count = 0;
-  do reversed[count++] = (char)('0' + n % 10), n /= 10;
-  while (n > 0 || count < least);
-  while (count > 0) *to++ = reversed[--count];
-  return to;
+enum { DIGITS = 20 }; /* of 64 bits */
+
+/* The digits of n at the end of the space of DIGITS; where they begin. */
+static const char *find_digits(uint64_t n, char digits[DIGITS]) {
+  static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243"
+                              "4445464748495051525354555657585960616263646566676869707172737475767778798081828384858687"
+                              "888990919293949596979899";
+  char *at = digits + DIGITS;
+  for (; n >= 100; n /= 100) memcpy(at -= 2, pairs + 2 * (n % 100), 2);
+  if (n >= 10)
+    memcpy(at -= 2, pairs + 2 * n, 2);
+  else
+    *--at = (char)('0' + n);
+  return at;
 }
 
 static void add_integer(struct out *o, lua_Integer n) {
-  char *to = room(o, 24), *start = to;
-  if (n < 0) *to++ = '-';
-  to = write_digits(to, n < 0 ? 0 - (uint64_t)n : (uint64_t)n, 1);
-  o->length += (size_t)(to - start);
+  char digits[DIGITS];
+  const char *from = find_digits(n < 0 ? 0 - (uint64_t)n : (uint64_t)n, digits);
+  if (n < 0) add_char(o, '-');
+  add(o, from, (size_t)(digits + DIGITS - from));
 }
 
-/* What has nine decimals at most is written without printf: times mostly have. The quotient of two numbers that a double
-   holds is what reading the decimals gives. */
-static bool add_decimal(struct out *o, double x) {
-  double scaled = fabs(x) * 1e9;
-  if (!(scaled < 0x1p53) || scaled == 0) return false;
-  uint64_t n = (uint64_t)llrint(scaled);
-  if ((double)n / 1e9 != fabs(x)) return false;
-  char *to = room(o, 40), *start = to;
-  if (x < 0) *to++ = '-';
-  to = write_digits(to, n / 1000000000, 1);
+/* n / 10^decimals, without zeros at its end but for one behind the point. */
+static void write_decimal(struct out *o, bool negative, uint64_t n, int decimals) {
+  char digits[DIGITS], *to = room(o, 64), *start = to;
+  const char *from = find_digits(n, digits);
+  int whole = (int)(digits + DIGITS - from) - decimals;
+  if (negative) *to++ = '-';
+  if (whole > 0) {
+    memcpy(to, from, (size_t)whole);
+    to += whole;
+    from += whole;
+  } else {
+    *to++ = '0';
+  }
   *to++ = '.';
-  to = write_digits(to, n % 1000000000, 9);
+  for (; whole < 0; whole++) *to++ = '0';
+  memcpy(to, from, (size_t)(digits + DIGITS - from));
+  to += digits + DIGITS - from;
+  if (to[-1] == '.') *to++ = '0';
   while (to[-1] == '0' && to[-2] != '.') to--;
   o->length += (size_t)(to - start);
-  return true;
 }
 
 static void add_float(struct out *o, double x) {
+  uint64_t digits;
+  int decimals;
   if (!isfinite(x)) {
     add(o, "null", 4);
     return;
   }
-  if (add_decimal(o, x)) return;
+  if (x != 0 && decimal_write(fabs(x), &digits, &decimals)) {
+    write_decimal(o, x < 0, digits, decimals);
+    return;
+  }
   char *to = room(o, 40);
   int n = snprintf(to, 36, "%.17g", x);
   if (!strpbrk(to, ".e")) n += snprintf(to + n, 4, ".0");
@@ -112,51 +130,87 @@ static void add_float(struct out *o, double x) {
 
 static void add_value(struct out *o, int depth);
 
-static int by_text(const void *a, const void *b) {
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
+/* A member: its name is kept by the Lua stack or the table, its value is on the stack, or in the table where that is 0. */
+struct member {
+  const char *name;
+  size_t length;
+  int value;
+};
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const struct member *)a)->name, ((const struct member *)b)->name);
 }
 
-static void sort_keys(const char **keys, size_t n) {
-  if (n > 2 * FEW / 3) {
-    qsort(keys, n, sizeof *keys, by_text);
+static void sort_members(struct member *members, size_t n) {
+  if (n > FEW / 2) {
+    qsort(members, n, sizeof *members, by_name);
     return;
   }
   for (size_t i = 1; i < n; i++) {
-    const char *key = keys[i];
+    struct member member = members[i];
     size_t k = i;
-    for (; k > 0 && strcmp(keys[k - 1], key) > 0; k--) keys[k] = keys[k - 1];
-    keys[k] = key;
+    for (; k > 0 && strcmp(members[k - 1].name, member.name) > 0; k--) members[k] = members[k - 1];
+    members[k] = member;
   }
 }
 
-/* The string keys of the table on top, in order: in `few` or on the Lua stack. The table keeps the strings. */
-static const char **find_keys(struct out *o, const char **few, size_t *count) {
+/* Of the name at idx. */
+static struct member to_member(struct out *o, int idx, int value) {
+  struct member member = {.value = value};
+  if (lua_type(o->L, idx) != LUA_TSTRING)
+    lb_raise(o->L, LUHIP_E_TYPE, "JSON: a table's keys are strings, or 1, 2, ... without a gap");
+  member.name = lua_tolstring(o->L, idx, &member.length);
+  return member;
+}
+
+/* The members of the table at idx, unsorted: the first FEW with their values on the Lua stack, and how many there are. */
+static size_t take_few(struct out *o, int idx, struct member few[FEW]) {
   size_t n = 0;
-  int table = lua_gettop(o->L);
-  for (lua_pushnil(o->L); lua_next(o->L, table); lua_pop(o->L, 1)) n++;
-  const char **keys = n <= FEW ? few : lua_newuserdatauv(o->L, n * sizeof *keys, 0);
-  *count = n;
-  n = 0;
-  for (lua_pushnil(o->L); lua_next(o->L, table); lua_pop(o->L, 1)) {
-    if (lua_type(o->L, -2) != LUA_TSTRING)
-      lb_raise(o->L, LUHIP_E_TYPE, "JSON: a table's keys are strings, or 1, 2, ... without a gap");
-    keys[n++] = lua_tostring(o->L, -2);
+  luaL_checkstack(o->L, 2 * FEW + 10, "JSON");
+  for (lua_pushnil(o->L); lua_next(o->L, idx);) {
+    if (n++ < FEW) {
+      few[n - 1] = to_member(o, -2, lua_gettop(o->L));
+      lua_pushvalue(o->L, -2);
+    } else {
+      lua_pop(o->L, 1);
+    }
   }
-  sort_keys(keys, n);
-  return keys;
+  return n;
 }
 
+/* All of them. */
+static struct member *take_many(struct out *o, int idx, size_t count) {
+  struct member *members = lua_newuserdatauv(o->L, count * sizeof *members, 0);
+  size_t n = 0;
+  for (lua_pushnil(o->L); lua_next(o->L, idx); lua_pop(o->L, 1)) members[n++] = to_member(o, -2, 0);
+  return members;
+}
+
+static void push_member(struct out *o, int table, const struct member *member) {
+  if (member->value) {
+    lua_pushvalue(o->L, member->value);
+    return;
+  }
+  lua_pushlstring(o->L, member->name, member->length);
+  lua_rawget(o->L, table);
+}
+
+/* The table on top. */
 static void add_object(struct out *o, int depth) {
-  size_t n;
   int table = lua_gettop(o->L);
-  const char *few[FEW], **keys = find_keys(o, few, &n);
+  struct member few[FEW], *members = few;
+  size_t n = take_few(o, table, few);
+  if (n > FEW) {
+    lua_settop(o->L, table);
+    members = take_many(o, table, n);
+  }
+  sort_members(members, n);
   add_char(o, '{');
   for (size_t i = 0; i < n; i++) {
     if (i > 0) add_char(o, ',');
-    lua_pushstring(o->L, keys[i]);
-    add_string(o, keys[i], lua_rawlen(o->L, -1));
-    lua_rawget(o->L, table);
+    add_string(o, members[i].name, members[i].length);
     add_char(o, ':');
+    push_member(o, table, &members[i]);
     add_value(o, depth);
   }
   add_char(o, '}');

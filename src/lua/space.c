@@ -157,7 +157,7 @@ static int space_build(lua_State *L) {
   return 2;
 }
 
-/* space:list(digits of all configurations, one behind the other) -> nothing; the space is built */
+/* space:list(digits of all configurations, one behind the other) -> the position of each; the space is built */
 static int space_list(lua_State *L) {
   struct lb_space *s = check_unbuilt(L);
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -175,7 +175,14 @@ static int space_list(lua_State *L) {
   if (!tune_space_list(s->space, digits, n / axes)) return no_memory(L);
   s->started = s->done = true;
   lb_charge(L, &s->charged, tune_space_bytes(s->space));
-  return 0;
+  lua_createtable(L, (int)(n / axes), 0);
+  for (size_t i = 0; i < n / axes; i++) {
+    uint64_t index;
+    if (!tune_space_find(s->space, digits + i * axes, &index)) continue; /* it is there */
+    lua_pushinteger(L, (lua_Integer)index + 1);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
 }
 
 /* space:answer(boolean) */

@@ -21,7 +21,6 @@ int lb_make_expression(lua_State *L); /* expression.c: core.expression */
 int lb_make_space(lua_State *L);      /* space.c: core.space */
 int lb_tune_sample(lua_State *L);     /* space.c: core.sample */
 int lb_make_explorer(lua_State *L);   /* explorer.c: core.explorer */
-int lb_read_gzip(lua_State *L);       /* gzip.c: core.read_gzip */
 int lb_make_companion(lua_State *L);  /* companion.c: core.companion, core.companion_of_parent, core.executable */
 int lb_attach_companion(lua_State *L);
 int lb_executable(lua_State *L);

@@ -2,8 +2,8 @@
  * journal.h - a file of records that only grows: one line each, with a checksum, so that a cut anywhere loses at most the
  * record that was being written.
  *
- * A line is 16 hexadecimal digits of the record's hash, a space, the record and a newline. Each is appended by a single
- * write to a descriptor in append mode, under flock, so any number of processes may append. A line that somebody left
+ * A line is the record's CRC-32 (that of zip and gzip) as 8 hexadecimal digits, a space, the record and a newline; lines of
+ * earlier versions have 16 digits of its BLAKE2b hash instead. Each is appended by a single write to a descriptor in append mode, under flock, so any number of processes may append. A line that somebody left
  * without its end is ended first. What the write call took survives the end of the process; only journal_sync makes it
  * survive the machine's.
  */

@@ -447,6 +447,7 @@ objects.internal = {
   explorer = true,
   expression = true,
   journal = true,
+  records = true,
   plan = true,
   scope = true,
   space = true,

@@ -131,7 +131,7 @@ local function candidates_of(stored, name, device, problem, options)
       list[#list + 1] = { params = params, row = row, why = why }
     end
   end
-  for _, entry in ipairs(stored and ordered_groups(stored:rows(), name, device, problem) or {}) do
+  for _, entry in ipairs(stored and ordered_groups(stored:rows(name), name, device, problem) or {}) do
     local rows = entry.order == 1 and current_first(entry.group.rows, device) or entry.group.rows
     for i = 1, math.min(#rows, options.top or TOP) do
       add(rows[i].params, rows[i], entry.why)

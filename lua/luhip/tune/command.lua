@@ -225,7 +225,7 @@ local function inspect(words)
         best and params_text(best.params) or "-",
       }
     end
-    print(("%s: %d records, %d damaged lines"):format(path, #stored.records, stored.damaged))
+    print(("%s: %d records, %d damaged lines"):format(path, stored.count, stored.damaged))
     for _, line in ipairs(report.columns(lines, { true, true, true, false, false, false, true })) do
       print("  " .. line)
     end

@@ -124,6 +124,7 @@ local function fill_records(self)
     local start = { kind = "start", key = row[1], params = core.json(row[2]), pid = math.tointeger(tonumber(row[3])) }
     self.records[#self.records + 1] = start
   end
+  self.count = #self.records
   local progress =
     "SELECT (SELECT count(*) FROM luhip_tune_row) + (SELECT coalesce(sum(attempts), 0) FROM luhip_tune_claim)"
   self.progress = tonumber(value(self, progress))
@@ -149,19 +150,30 @@ function database.open(path)
   return self
 end
 
---- All rows.
--- @treturn {table,...}
-function Database:rows()
-  if not self.connection then
-    local list = {}
-    for _, record in ipairs(self.records) do
-      list[#list + 1] = record.kind == "row" and record or nil
-    end
-    return list
-  end
+--- A record, as it was when the store was opened.
+-- @tparam integer n 1 to `count`
+-- @treturn table
+function Database:record(n)
+  return self.records[n]
+end
+
+local function stored_rows(self)
   local list = {}
   for i, row in ipairs(query(self, "SELECT body FROM luhip_tune_row ORDER BY seq")) do
     list[i] = core.json(row[1])
+  end
+  return list
+end
+
+--- All rows.
+-- @tparam[opt] string name only rows of this name
+-- @treturn {table,...}
+function Database:rows(name)
+  local list = {}
+  for _, record in ipairs(self.connection and stored_rows(self) or self.records) do
+    if record.kind == "row" and (not name or record.name == name) then
+      list[#list + 1] = record
+    end
   end
   return list
 end

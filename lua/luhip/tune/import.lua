@@ -3,13 +3,12 @@
 -- Files may be compressed (.gz), and may end too early, as a Kernel Tuner cache does while it is written: what is
 -- complete is read. Such records say nothing of source and options, so they never stand in for a measurement; they are
 -- what searches begin with, and what `tune.best` chooses from.
--- Dependencies: luhip.core, luhip.errors, luhip.whole_file, luhip.tune.store.
+-- Dependencies: luhip.core, luhip.errors, luhip.tune.store.
 -- @module luhip.tune.import
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
 local store = require "luhip.tune.store"
-local whole_file = require "luhip.whole_file"
 
 local import = {}
 
@@ -20,13 +19,7 @@ local import = {}
 -- @treturn string
 -- @raise kind "file"
 function import.text(path)
-  local text, why = whole_file.read(path)
-  if not text then
-    errors.raise("file", "cannot read %s", why)
-  elseif text:sub(1, 2) ~= "\31\139" then
-    return text
-  end
-  text, why = core.read_gzip(path)
+  local text, why = core.read_text(path)
   if not text then
     errors.raise("file", "cannot read %s", why)
   end

@@ -1,21 +1,21 @@
 --- Recorded tuning runs: what others measured, as a space whose every configuration has a known outcome.
 --
 -- Read are Kernel Tuner's caches (also those that end too early), T4 results, KTT's results and luhip's own JSON, each
--- of them plain or gzipped. Times are brought to ms. What failed keeps its reason as the status of a row. Dependencies:
--- luhip.core, luhip.errors, luhip.tune.{import,space}.
+-- of them plain or gzipped. Times are brought to ms. What failed keeps its reason as the status of a row. The records
+-- of a Kernel Tuner cache, the largest of these, become tables when their row is asked for (core.json_records).
+-- Dependencies: luhip.core, luhip.errors, luhip.tune.space.
 -- @module luhip.tune.recorded
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
-local import = require "luhip.tune.import"
 local space = require "luhip.tune.space"
 
 local recorded = {}
 
 -- ---- the formats -----------------------------------------------------------------------------------------------
--- Each reader gives the parameters (lists of values by name, or nil where the file does not list them), their names in
--- order (or nil), a list of { config, row fields, seconds }, and where the latter two are made when they are asked for,
--- a function that adds them to an entry; such entries have `ok`.
+-- Each reader gives a table: `params` (lists of values by name, or nil where the file does not list them), `names` (in
+-- order, or nil), `count` (of entries), `columns` (a function of names, gives each name's values by entry), `ok` (a
+-- function of an entry's number: whether it worked) and `entry` (likewise: its row and the seconds that it took).
 
 -- A number that can be a time, or nil.
 local function time(value)
@@ -47,25 +47,91 @@ local function times_of(list)
   return type(list) == "table" and time(list[1]) and list or nil
 end
 
-local function kernel_tuner(data)
-  local entries, n, objective = {}, 0, type(data.objective) == "string" and data.objective or "time"
-  for _, record in pairs(data.cache) do
-    n = n + 1
-    entries[n] = { record, ok = time(record[objective]) ~= nil }
+-- What the other readers make: a list of { config, row, seconds }.
+local function of_entries(params, names, entries)
+  local read = { params = params, names = names, count = #entries }
+  function read.columns(wanted)
+    local columns = {}
+    for k, name in ipairs(wanted) do
+      local column = {}
+      for i, entry in ipairs(entries) do
+        column[i] = entry[1][name]
+      end
+      columns[k] = column
+    end
+    return columns
   end
-  local function fill(entry)
-    local record = entry[1]
+  function read.ok(i)
+    return entries[i][2].status == "ok"
+  end
+  function read.entry(i)
+    return entries[i][2], entries[i][3]
+  end
+  if not names then
+    read.names = {}
+    for name in pairs(entries[1] and entries[1][1] or {}) do
+      table.insert(read.names, name)
+    end
+    table.sort(read.names)
+  end
+  return read
+end
+
+-- The records of a cache that was decoded whole, as core.json_records gives them.
+local Decoded = {}
+Decoded.__index = Decoded
+
+function Decoded:get(i)
+  return self[i]
+end
+
+function Decoded:columns(names)
+  local columns = {}
+  for k, name in ipairs(names) do
+    columns[k] = {}
+    for i, record in ipairs(self) do
+      columns[k][i] = record[name]
+    end
+  end
+  return columns
+end
+
+local function decoded(cache)
+  local list = setmetatable({}, Decoded)
+  for _, record in pairs(cache) do
+    list[#list + 1] = type(record) == "table" and record or {}
+  end
+  return list
+end
+
+local function kernel_tuner(data)
+  local objective = type(data.objective) == "string" and data.objective or "time"
+  local records = type(data.cache) == "table" and decoded(data.cache) or data.cache
+  local values
+  local read = { params = data.tune_params, names = data.tune_params_keys, count = #records }
+  function read.columns(names)
+    local wanted = table.move(names, 1, #names, 1, {})
+    wanted[#wanted + 1] = objective
+    local columns = records:columns(wanted)
+    values = table.remove(columns)
+    return columns
+  end
+  function read.ok(i)
+    return time(values[i]) ~= nil
+  end
+  function read.entry(i)
+    local record = records:get(i)
     local value = record[objective]
     local spent = sum(record.compile_time, record.verification_time, record.benchmark_time, record.framework_time)
-    entry[2] = {
+    local row = {
       status = time(value) and "ok" or KERNEL_TUNER[value] or "objective",
       ms = time(value),
       samples = times_of(record.times),
       compile_ms = time(record.compile_time),
     }
-    entry[3] = spent / 1000
+    return row, spent / 1000
   end
-  return data.tune_params, data.tune_params_keys, entries, fill
+  return read
 end
 
 local T4 = {
@@ -121,7 +187,7 @@ local function t4(data)
     local spent = sum(compile, times.validation, times.framework, table.unpack(times.runtimes or {}))
     entries[#entries + 1] = { result.configuration, row, spent * factor / 1000 }
   end
-  return nil, nil, entries
+  return of_entries(nil, nil, entries)
 end
 
 local KTT = {
@@ -147,7 +213,7 @@ local function ktt(data)
     row.ms = row.status == "ok" and ms * factor or nil
     entries[#entries + 1] = { config, row, sum(result.TotalDuration, result.TotalOverhead) * factor / 1000 }
   end
-  return nil, names, entries
+  return of_entries(nil, names, entries)
 end
 
 local OWN = { "status", "ms", "median", "min", "samples", "kept", "compile_ms", "registers", "shared_bytes" }
@@ -167,13 +233,17 @@ local function own(data)
     end
     entries[#entries + 1] = { row.params, fields, ms / 1000 }
   end
-  return params, names, entries
+  return of_entries(params, names, entries)
 end
 
 local function reader_of(data)
   if type(data) ~= "table" then
     return nil
-  elseif type(data.cache) == "table" and type(data.tune_params_keys) == "table" then
+  elseif
+    (type(data.cache) == "table" or type(data.cache) == "userdata")
+    and data.cache ~= core.null
+    and type(data.tune_params_keys) == "table"
+  then
     return kernel_tuner
   elseif type(data.results) == "table" then
     return t4
@@ -197,12 +267,12 @@ local function less(a, b)
 end
 
 -- The values that are met, in order, for parameters that the file does not list.
-local function met(names, entries)
+local function met(names, columns, count)
   local params = {}
-  for _, name in ipairs(names) do
-    local there, list = {}, {}
-    for _, entry in ipairs(entries) do
-      local value = entry[1][name]
+  for k, name in ipairs(names) do
+    local column, there, list = columns[k], {}, {}
+    for i = 1, count do
+      local value = column[i]
       if value ~= nil and not there[value] then
         there[value], list[#list + 1] = true, value
       end
@@ -213,32 +283,24 @@ local function met(names, entries)
   return params
 end
 
-local function names_of(entries)
-  local names = {}
-  for name in pairs(entries[1][1]) do
-    names[#names + 1] = name
-  end
-  table.sort(names)
-  return names
-end
-
--- The digits of all entries, one behind the other; entries with a value that is not listed are left out.
-local function digits_of(names, params, entries)
-  local position, flat, kept, n = {}, {}, {}, 0
+-- The digits of all entries, one behind the other, and the entries that these are of: those with a value that is not
+-- listed are left out.
+local function digits_of(names, params, columns, count)
+  local positions, flat, kept, n = {}, {}, {}, 0
   for k, name in ipairs(names) do
-    position[k] = {}
-    for digit, value in ipairs(params[name]) do
-      position[k][value] = digit
+    positions[k] = {}
+    for digit, value in ipairs(params[name] or {}) do
+      positions[k][value] = digit
     end
   end
-  for _, entry in ipairs(entries) do
-    local config, whole = entry[1], true
+  for i = 1, count do
+    local whole = true
     for k = 1, #names do
-      local digit = position[k][config[names[k]]]
+      local digit = positions[k][columns[k][i]]
       flat[n + k], whole = digit, whole and digit ~= nil
     end
     if whole then
-      kept[#kept + 1], n = entry, n + #names
+      kept[#kept + 1], n = i, n + #names
     end
   end
   for k = n + #names, n + 1, -1 do
@@ -268,15 +330,16 @@ end
 -- @treturn table a new row: `params`, `status`, and `ms`, `samples`, `compile_ms` and metrics where there are such
 -- @treturn number seconds that it took to compile, check and measure
 function Recorded:row(i)
-  local entry, row = self.entries[i], {}
-  if not entry[2] then
-    self.fill(entry)
+  local known, row = self.rows[i], {}
+  if not known then
+    known = { self.read.entry(self.entries[i]) }
+    self.rows[i] = known
   end
-  for key, value in pairs(entry[2]) do
+  for key, value in pairs(known[1]) do
     row[key] = value
   end
   row.params = self.space:nth(i)
-  return row, entry[3]
+  return row, known[2]
 end
 
 --- Makes a recorded run of decoded data.
@@ -291,27 +354,23 @@ function recorded.of(data, what)
   if not read then
     errors.raise("argument", "%s: neither a Kernel Tuner cache, T4, KTT results nor a result of luhip.tune", what)
   end
-  local params, names, entries, fill = read(data)
-  if #entries == 0 then
+  local run = read(data)
+  if run.count == 0 then
     errors.raise("argument", "%s: nothing was recorded", what)
   end
-  names = names or names_of(entries)
-  params = params or met(names, entries)
-  local flat, kept = digits_of(names, params, entries)
+  local columns = run.columns(run.names)
+  local params = run.params or met(run.names, columns, run.count)
+  local flat, kept = digits_of(run.names, params, columns, run.count)
   if #kept == 0 then
     errors.raise("argument", "%s: no record has a value for every parameter", what)
   end
-  local made = space.listed(pairs_of(names, params), flat)
-  local self = { space = made, entries = {}, worked = 0, skipped = #entries - #kept, fill = fill }
-  local n, digits = #names, {}
-  for k, entry in ipairs(kept) do
-    local i = made:index_digits(table.move(flat, (k - 1) * n + 1, k * n, 1, digits))
-    local ok = entry.ok
-    if entry[2] then
-      ok = entry[2].status == "ok"
-    end
-    self.worked = self.worked + (ok and 1 or 0)
-    self.entries[i] = entry
+  local made, positions = space.listed(pairs_of(run.names, params), flat)
+  local self = { space = made, read = run, entries = {}, rows = {}, worked = 0, skipped = run.count - #kept }
+  for k, i in ipairs(kept) do
+    self.entries[positions[k]] = i
+  end
+  for _, i in ipairs(self.entries) do
+    self.worked = self.worked + (run.ok(i) and 1 or 0)
   end
   local device = type(data.device) == "table" and data.device.name or data.Metadata and data.Metadata.Device
   self.device = device or (data.device_name ~= "" and data.device_name) or "a device without a name"
@@ -327,7 +386,13 @@ function recorded.load(path)
   if type(path) ~= "string" then
     errors.raise("type", "load_cache: a path expected, not a %s", type(path))
   end
-  local made = recorded.of(core.json(import.text(path), 2), path)
+  local ok, data, cut = pcall(core.json_records, path, "cache")
+  if not ok then
+    errors.raise("argument", "%s: %s", path, errors.message(data))
+  elseif data == nil then
+    errors.raise("file", "cannot read %s", cut)
+  end
+  local made = recorded.of(data, path)
   if made.name == "a kernel" then
     made.name = path:match "([^/]*)$"
   end

@@ -396,7 +396,7 @@ end
 local function tell_opened(self)
   if self.session then
     local kept = self.session.store
-    local records, pid = self.crew and 0 or #kept.records, self.crew and kept.worker or core.pid()
+    local records, pid = self.crew and 0 or kept.count, self.crew and kept.worker or core.pid()
     overrides.tell { kind = "open", store = self.plan.store, records = records, pid = pid }
   end
 end

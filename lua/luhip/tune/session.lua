@@ -246,7 +246,7 @@ end
 -- @tparam integer each how many of each device and problem
 -- @treturn {integer,...} positions in the space, none twice
 function Session:warm(each)
-  local list, seen, groups = {}, {}, store.groups(self.store:rows(), self.plan.name)
+  local list, seen, groups = {}, {}, store.groups(self.store:rows(self.plan.name))
   for rank = 1, each do
     for _, group in ipairs(groups) do
       local row = not is_own(self, group) and group.rows[rank]

@@ -584,6 +584,7 @@ end
 -- @tparam {integer,...} digits of all configurations, one behind the other, in the order of the parameters; what is
 --   there twice counts once
 -- @treturn Space whose positions are in the order of the digits, not that of the list
+-- @treturn {integer,...} the position of each configuration of the list
 -- @raise kinds "argument" and "type"
 function space.listed(params, digits)
   local axes, depth = make_axes(params)
@@ -593,12 +594,12 @@ function space.listed(params, digits)
     self.names[i], self.params[i] = axis.name, { name = axis.name, values = axis.values }
   end
   self._engine = make_engine(self)
-  self._engine:list(digits)
+  local positions = self._engine:list(digits)
   self.count = self._engine.count
   if self.count == 0 then
     errors.raise("argument", "no configuration is listed")
   end
-  return setmetatable(self, Space)
+  return setmetatable(self, Space), positions
 end
 
 --- Whether a value is a space.

@@ -12,15 +12,15 @@
 -- * "end": it was not tried to its end after all, by no fault of its own (an interrupt).
 -- * "default": the configuration that a run declared for where nothing is known.
 --
+-- What is loaded stays text, and is found by kind, key and configuration; it becomes a table when somebody asks for it.
 -- Records survive the end of the process as soon as they are appended; the end of a run makes them survive the
 -- machine's.
--- Dependencies: luhip.core, luhip.errors, luhip.whole_file; luhip.tune.database, where a store is in one.
+-- Dependencies: luhip.config, luhip.core, luhip.errors; luhip.tune.database, where a store is in one.
 -- @module luhip.tune.store
 
 local config = require "luhip.config"
 local core = require "luhip.core"
 local errors = require "luhip.errors"
-local whole_file = require "luhip.whole_file"
 
 local store = {}
 
@@ -72,44 +72,62 @@ end
 
 -- ---- the file ------------------------------------------------------------------------------------------------------
 
-local function well_formed(record)
-  if type(record) ~= "table" or type(record.params) ~= "table" then
+local KINDS = { row = true, start = true, ["end"] = true }
+
+-- Takes a record that is known by what says what it is; `id` is the text of its configuration, or true for one that is
+-- not known yet. False for what no record of this version is.
+local function take(self, kind, key, id)
+  if not KINDS[kind] or type(key) ~= "string" or not id then
+    self.unknown = self.unknown + 1
     return false
-  elseif record.kind == "default" then
-    return type(record.name) == "string"
   end
-  return (record.kind == "row" or record.kind == "start" or record.kind == "end") and type(record.key) == "string"
+  local n = self.count + 1
+  self.count, self.kinds[n], self.keys[n], self.ids[n] = n, kind, key, id
+  return true
 end
 
-local function take(self, record)
-  if not well_formed(record) then
-    self.unknown = self.unknown + 1
-  elseif record.kind == "default" then
-    self.defaults[record.name] = record.params
-  else
-    self.records[#self.records + 1] = record
+-- Takes what the file holds. Records stay text until they are asked for: only what finds them is read.
+local function load(self, records)
+  local columns, ids = records:columns { "kind", "key", "name" }, records:texts "params"
+  local kinds, keys, names = columns[1], columns[2], columns[3]
+  self.text, self.places = records, {}
+  for i = 1, #records do
+    if kinds[i] == "default" and type(names[i]) == "string" and ids[i] then
+      self.defaults[names[i]] = records:get(i).params
+    elseif take(self, kinds[i], keys[i], ids[i]) then
+      self.places[self.count], self.names[self.count] = i, names[i]
+    end
   end
+end
+
+-- The text of the configuration of record n.
+local function id_of(self, n)
+  local id = self.ids[n]
+  if id == true then
+    id = store.config_text(self:record(n).params)
+    self.ids[n] = id
+  end
+  return id
 end
 
 -- Brings the index up to date: what is known of each key and configuration. Records up to `since` are not looked at.
 local function index(self)
-  for i = math.max(self.indexed, self.since) + 1, #self.records do
-    local record = self.records[i]
-    local group = self.groups[record.key]
+  for n = math.max(self.indexed, self.since) + 1, self.count do
+    local group = self.groups[self.keys[n]]
     if not group then
       group = { starts = {}, rows = {} }
-      self.groups[record.key] = group
+      self.groups[self.keys[n]] = group
     end
-    local id = store.config_text(record.params)
-    if record.kind == "start" then
+    local id, kind = id_of(self, n), self.kinds[n]
+    if kind == "start" then
       group.starts[id] = (group.starts[id] or 0) + 1
-    elseif record.kind == "end" then
+    elseif kind == "end" then
       group.starts[id] = nil
     else
-      group.starts[id], group.rows[id] = nil, record
+      group.starts[id], group.rows[id] = nil, n
     end
   end
-  self.indexed = #self.records
+  self.indexed = self.count
 end
 
 --- Whether a store is in a database: postgres://user@host/base (luhip.tune.database).
@@ -127,24 +145,21 @@ function store.read(path)
   if store.is_database(path) then
     return require("luhip.tune.database").read(path)
   end
-  local text, why = whole_file.read(path)
-  if not text then
-    return nil, why
+  local records, damaged = core.journal_records(path)
+  if not records then
+    return nil, damaged
   end
-  local self = setmetatable({ path = path, records = {}, groups = {}, defaults = {} }, Store)
-  self.indexed, self.since, self.unknown = 0, 0, 0
-  local records
-  records, self.damaged = core.journal_records(text)
-  for _, record in ipairs(records) do
-    take(self, record)
-  end
+  local self = setmetatable({ path = path, damaged = damaged, defaults = {}, groups = {}, made = {} }, Store)
+  self.kinds, self.keys, self.ids, self.names = {}, {}, {}, {}
+  self.count, self.indexed, self.since, self.unknown = 0, 0, 0, 0
+  load(self, records)
   return self
 end
 
 --- Opens a store to append to it; the file and its folder are made when they are missing.
 -- @tparam string path
--- @treturn Store with `damaged` (lines that are no whole record), `unknown` (records of a later version) and `defaults`
---   (configurations by name)
+-- @treturn Store with `count` (of its records), `damaged` (lines that are no whole record), `unknown` (records of a
+--   later version) and `defaults` (configurations by name)
 -- @raise kind "file"
 function store.open(path)
   if store.is_database(path) then
@@ -168,7 +183,23 @@ end
 -- @raise kind "file"
 function Store:append(record)
   self.journal:append(core.json_text(record))
-  take(self, record)
+  if record.kind == "default" and type(record.name) == "string" and type(record.params) == "table" then
+    self.defaults[record.name] = record.params
+  elseif take(self, record.kind, record.key, type(record.params) == "table") then
+    self.made[self.count], self.names[self.count] = record, record.name
+  end
+end
+
+--- A record: a row, a start or an end; defaults are none.
+-- @tparam integer n 1 to `count`
+-- @treturn table the same one each time
+function Store:record(n)
+  local record = self.made[n]
+  if not record then
+    record = self.text:get(self.places[n])
+    self.made[n] = record
+  end
+  return record
 end
 
 --- Ends the use of the file, and makes what was appended survive the machine's end.
@@ -189,19 +220,25 @@ end
 function Store:find(key, params)
   index(self)
   local group = self.groups[key]
-  return group and group.rows[store.config_text(params)]
+  local n = group and group.rows[store.config_text(params)]
+  return n and self:record(n)
 end
 
 --- All rows.
+-- @tparam[opt] string name only rows of this name
 -- @treturn {table,...} a new list: of each key and configuration the last one, in order of appearance
-function Store:rows()
-  local list, last = {}, {}
-  for _, record in ipairs(self.records) do
-    if record.kind == "row" then
-      local id = record.key .. store.config_text(record.params)
-      local at = last[id] or #list + 1
-      list[at], last[id] = record, at
+function Store:rows(name)
+  local list, places = {}, {}
+  for n = 1, self.count do
+    if self.kinds[n] == "row" and (not name or self.names[n] == name) then
+      local key, id = self.keys[n], id_of(self, n)
+      places[key] = places[key] or {}
+      local at = places[key][id] or #list + 1
+      list[at], places[key][id] = n, at
     end
+  end
+  for at, n in ipairs(list) do
+    list[at] = self:record(n)
   end
   return list
 end

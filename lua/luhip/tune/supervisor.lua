@@ -5,7 +5,7 @@
 -- being tried is blamed, once, in the store, and the script is run again: it takes what is finished out of the store
 -- and goes on. A worker that is killed from outside (SIGKILL, which may be the system's lack of memory) leaves no blame
 -- the first time; a configuration that was started twice without an end is.
--- Dependencies: luhip.core, luhip.whole_file, luhip.tune.{failure,overrides,report,store}.
+-- Dependencies: luhip.core, luhip.tune.{failure,overrides,report,store}.
 -- @module luhip.tune.supervisor
 
 local core = require "luhip.core"
@@ -13,7 +13,6 @@ local failure = require "luhip.tune.failure"
 local overrides = require "luhip.tune.overrides"
 local report = require "luhip.tune.report"
 local store = require "luhip.tune.store"
-local whole_file = require "luhip.whole_file"
 
 local supervisor = {}
 
@@ -41,25 +40,25 @@ end
 
 -- What the worker reported: stores with the number of records they had, and how its runs ended.
 local function read_status(path, from)
-  local text = whole_file.read(path) or ""
   local opened, runs = {}, {}
-  local records = core.journal_records(text)
-  for i = from + 1, #records do
-    local record = records[i]
+  local records = core.journal_records(path)
+  local count = records and #records or 0
+  for i = from + 1, count do
+    local record = records:get(i)
     if record.kind == "open" then
       opened[record.store] = opened[record.store] or record
     elseif record.kind == "run" then
       runs[#runs + 1] = record
     end
   end
-  return opened, runs, #records
+  return opened, runs, count
 end
 
 -- The configuration that the worker started last and has no end.
 local function unfinished(stored, opening)
   local open
-  for i = opening.records + 1, #stored.records do
-    local record = stored.records[i]
+  for n = opening.records + 1, stored.count do
+    local record = stored:record(n)
     if record.kind == "start" and record.pid == opening.pid then
       open = record
     elseif open and record.key == open.key and store.config_text(record.params) == store.config_text(open.params) then
@@ -73,7 +72,8 @@ end
 local function blame(path, start, status, message)
   local s = store.open(path)
   local row = { kind = "row", name = start.name, key = start.key, params = start.params, time = os.time() }
-  for _, record in ipairs(s.records) do
+  for n = 1, s.count do
+    local record = s:record(n)
     if record.kind == "row" and record.key == start.key then
       for _, field in ipairs { "device", "arch", "driver", "toolchain", "source", "options", "problem" } do
         row[field] = record[field]
@@ -131,7 +131,7 @@ local function records_in(opened)
   local count = 0
   for path in pairs(opened) do
     local stored = store.read(path)
-    count = count + (stored and (stored.progress or #stored.records) or 0)
+    count = count + (stored and (stored.progress or stored.count) or 0)
   end
   return count
 end
