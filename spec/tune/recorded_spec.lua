@@ -25,7 +25,8 @@ local CACHE = [[
 {"device_name": "", "kernel_name": "add", "problem_size": 100, "tune_params_keys": ["B", "A"],
  "tune_params": {"A": [4, 2], "B": [true, false]}, "objective": "time",
  "cache": {
- "True,4": {"B": true, "A": 4, "time": 2.5, "times": [2.4, 2.6], "compile_time": 1500.0, "benchmark_time": 250},
+ "True,4": {"B": true, "A": 4, "time": 2.5, "times": [2.4, 2.6], "compile_time": 1500.0, "benchmark_time": 250,
+   "GFLOP/s": 31.5, "strategy_time": 3},
  "True,2": {"B": true, "A": 2, "time": "CompilationFailedConfig", "compile_time": 500},
  "False,4": {"B": false, "A": 4, "time": "RuntimeFailedConfig"},
  "False,2": {"B": false, "A": 2, "time": 1.25]]
@@ -41,8 +42,17 @@ describe("recorded runs", function()
     assert.same({ A = 4, B = true }, row.params)
     assert.same({ "ok", 2.5, 1500.0, { 2.4, 2.6 } }, { row.status, row.ms, row.compile_ms, row.samples })
     assert.near(1.75, seconds, 1e-12)
+    assert.same({ 31.5, nil, nil }, { row["GFLOP/s"], row.strategy_time, row.A })
     assert.equal("compile", run:row(run.space:index { A = 2, B = true }).status)
     assert.equal("launch", run:row(run.space:index { A = 4, B = false }).status)
+  end)
+
+  it("of Kernel Tuner have their times in ms, whatever they were tuned for", function()
+    local text = CACHE:gsub('"objective": "time"', '"objective": "GFLOP/s"')
+    local run = load(text .. "}}}")
+    assert.equal(2.5, run:row(run.space:index { A = 4, B = true }).ms)
+    run = load((text:gsub('"time": [^,}%]]+', '"GFLOP/s": 7.5')) .. "}}}")
+    assert.equal(7.5, run:row(run.space:index { A = 2, B = false }).ms)
   end)
 
   it("of Kernel Tuner may end too early", function()

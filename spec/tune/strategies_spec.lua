@@ -6,11 +6,12 @@ local support = require "spec.support"
 local tune = require "luhip.tune"
 
 -- A recorded run of a made-up cost over params; nil is a failure.
-local function made(params, cost, where)
+local function made(params, cost, where, metrics_of)
   local all, rows = space.new { params = params, where = where }, {}
   for i, config in all:each() do
     local ms = cost(config)
     rows[i] = { params = config, status = ms and "ok" or "compile", ms = ms, compile_ms = 2000 }
+    rows[i].metrics = metrics_of and metrics_of(config)
   end
   local listed = {}
   for k, param in ipairs(all.params) do
@@ -311,13 +312,16 @@ end)
 describe("several objectives", function()
   -- small X is fast, large X is accurate; Y is bad for both
   local function rows()
-    local run = made({ X = ten(20), Y = ten(10) }, function(p)
-      return 1.0 * p.X + p.Y - 1
-    end)
-    for _, entry in pairs(run.entries) do
-      entry[2].accuracy = entry[1].X * 2.0 - entry[1].Y
-    end
-    return run
+    return made(
+      { X = ten(20), Y = ten(10) },
+      function(p)
+        return 1.0 * p.X + p.Y - 1
+      end,
+      nil,
+      function(p)
+        return { accuracy = p.X * 2.0 - p.Y }
+      end
+    )
   end
 
   it("give the front: what no other beats in all of them", function()

@@ -104,31 +104,43 @@ local function decoded(cache)
   return list
 end
 
+-- Fields of a record that are no metrics.
+local COSTS = { "compile_time", "verification_time", "benchmark_time", "framework_time" }
+local TIMES = { time = true, strategy_time = true, total_time = true }
+for _, name in ipairs(COSTS) do
+  TIMES[name] = true
+end
+
 local function kernel_tuner(data)
   local objective = type(data.objective) == "string" and data.objective or "time"
   local records = type(data.cache) == "table" and decoded(data.cache) or data.cache
-  local values
   local read = { params = data.tune_params, names = data.tune_params_keys, count = #records }
+  local values, field
   function read.columns(names)
-    local wanted = table.move(names, 1, #names, 1, {})
-    wanted[#wanted + 1] = objective
+    local wanted = table.move(names, 1, #names, 1, { [#names + 1] = "time" })
     local columns = records:columns(wanted)
-    values = table.remove(columns)
+    values, field = table.remove(columns), "time"
+    if next(values) == nil and objective ~= "time" then
+      values, field = records:columns({ objective })[1], objective
+    end
     return columns
   end
   function read.ok(i)
     return time(values[i]) ~= nil
   end
   function read.entry(i)
-    local record = records:get(i)
-    local value = record[objective]
-    local spent = sum(record.compile_time, record.verification_time, record.benchmark_time, record.framework_time)
-    local row = {
-      status = time(value) and "ok" or KERNEL_TUNER[value] or "objective",
-      ms = time(value),
-      samples = times_of(record.times),
-      compile_ms = time(record.compile_time),
-    }
+    local record, row, spent = records:get(i), {}, 0
+    local value = record[field]
+    for _, name in ipairs(COSTS) do
+      spent = sum(spent, record[name])
+    end
+    for name, metric in pairs(record) do
+      if type(metric) == "number" and not TIMES[name] and not read.params[name] then
+        row[name] = metric
+      end
+    end
+    row.status = time(value) and "ok" or KERNEL_TUNER[value] or "objective"
+    row.ms, row.samples, row.compile_ms = time(value), times_of(record.times), time(record.compile_time)
     return row, spent / 1000
   end
   return read
