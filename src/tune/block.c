@@ -12,8 +12,8 @@
 bool tune_room(struct tune_group *g, uint64_t rows) {
   if (rows <= g->capacity - g->valid) return true;
   uint64_t capacity = g->capacity + g->capacity / 2 + rows + 256;
-  if (capacity > SIZE_MAX / 2 / g->row_bytes) return false;
-  uint8_t *list = realloc(g->rows, (size_t)capacity * g->row_bytes);
+  if (capacity > (SIZE_MAX / 2 - TUNE_SLACK) / g->row_bytes) return false;
+  uint8_t *list = realloc(g->rows, (size_t)capacity * g->row_bytes + TUNE_SLACK);
   if (!list) return false;
   g->rows = list;
   g->capacity = capacity;

@@ -1,5 +1,5 @@
 /*
- * correlation.c - Matern 3/2 terms of one axis, tabulated by distance. See correlation.h.
+ * correlation.c - the terms of one axis, tabulated by distance. See correlation.h.
  */
 #include "tune/correlation.h"
 
@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { MOST_POWER = 8 };
+#define FLOOR 0.3f
 
 /* The power of two in a whole number; 0 for what is none. */
 static uint8_t power_of_two(double value) {
@@ -37,44 +38,31 @@ void correlation_free(struct correlation *c) {
   memset(c, 0, sizeof *c);
 }
 
-static float matern(float distance) {
-  float r = 1.7320508f * distance;
-  return (1 + r) * expf(-r);
-}
-
 void correlation_set(struct correlation *c, float length, bool align) {
   c->length = length;
   c->align = align && c->powers > 1;
-  uint32_t powers = c->align ? c->powers : 1;
   for (uint32_t i = 0; i < c->steps; i++) {
     float apart = !c->ordered ? (i > 0) : c->steps > 1 ? (float)i / (float)(c->steps - 1) : 0;
-    for (uint32_t k = 0; k < powers; k++) {
-      float skew = k > 0 ? 0.5f * (float)k / (float)(c->powers - 1) : 0;
-      c->terms[i * powers + k] = matern((apart + skew) / length);
+    for (uint32_t k = 0; k < c->powers; k++) {
+      float skew = c->align && k > 0 ? 0.5f * (float)k / (float)(c->powers - 1) : 0,
+            *term = &c->terms[i * c->powers + k];
+      *term = k > 0 && !c->align ? term[-1] : FLOOR + (1 - FLOOR) * expf(-(apart + skew) / length);
     }
   }
 }
 
-static inline float term(const struct correlation *c, uint32_t a, uint32_t b) {
+uint32_t correlation_index(const struct correlation *c, uint32_t a, uint32_t b) {
   uint64_t step = a > b ? a - b : b - a;
   if (c->count > c->steps) step = (step * (c->steps - 1) + c->count - 2) / (c->count - 1); /* 0 for equal ones alone */
-  if (!c->align) return c->terms[step];
-  return c->terms[step * c->powers + (size_t)abs(c->power[a] - c->power[b])];
+  return (uint32_t)step * c->powers + (uint32_t)abs(c->power[a] - c->power[b]);
 }
 
 void correlation_row(const struct correlation *c, uint32_t digit, float *row) {
   uint32_t i = 0;
-  do row[i] = term(c, digit, i);
+  do row[i] = c->terms[correlation_index(c, digit, i)];
   while (++i < c->count);
 }
 
 void correlation_multiply(const struct correlation *c, uint32_t digit, const uint32_t *others, size_t n, float *out) {
-  if (c->count == 1) return;
-  if (c->count > c->steps || n < c->count) {
-    for (size_t i = 0; i < n; i++) out[i] *= term(c, digit, others[i]);
-    return;
-  }
-  float row[CORRELATION_STEPS];
-  correlation_row(c, digit, row);
-  for (size_t i = 0; i < n; i++) out[i] *= row[others[i]];
+  for (size_t i = 0; i < n; i++) out[i] *= c->terms[correlation_index(c, digit, others[i])];
 }

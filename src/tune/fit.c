@@ -12,19 +12,21 @@
 #include "tune/lanes.h"
 #include "tune/surrogate_fields.h"
 
-enum { TAKEN = 48, MOST = SURROGATE_MOST, CELLS = TAKEN * TAKEN };
+enum { SPAN = LANES_BLOCK, TAKEN = SPAN - 1, MOST = SURROGATE_MOST, CELLS = TAKEN * SPAN };
 #define FIRST_LENGTH 1.5f
 #define SHORTEST 0.05f
 #define LONGEST 20.0f
-#define PRIOR 0.4
+#define PRIOR 0.7
 
+/* Matrices are upper triangles, SPAN a row. */
 struct fit {
   struct surrogate *s;
   uint32_t n;
   float y[TAKEN];
-  uint32_t *digits;  /* by axis, TAKEN each */
-  float rest[CELLS]; /* the product of all axes but one */
-  float k[CELLS];
+  uint32_t *terms;   /* by axis, CELLS each: which of its terms a correlation is */
+  float all[CELLS];  /* correlations: the product of all axes, */
+  float rest[CELLS]; /* that of all but one, */
+  float k[CELLS];    /* and what becomes the factor; the last column is y, and then L^-1 y */
   double best;
 };
 
@@ -46,46 +48,64 @@ static uint32_t take(const struct surrogate *s, uint32_t *taken) {
   return n;
 }
 
+static void load_axis(struct fit *f, uint32_t axis, const uint32_t *taken) {
+  const uint32_t *digits = f->s->digits + axis * MOST;
+  uint32_t *terms = f->terms + axis * CELLS;
+  for (uint32_t i = 0; i < f->n; i++)
+    for (uint32_t j = i + 1; j < f->n; j++)
+      terms[i * SPAN + j] = correlation_index(&f->s->axes[axis], digits[taken[i]], digits[taken[j]]);
+}
+
 static void load(struct fit *f) {
   uint32_t taken[TAKEN];
   f->n = take(f->s, taken);
   float sum = 0;
   for (uint32_t i = 0; i < f->n; i++) sum += f->s->raw[taken[i]];
-  for (uint32_t i = 0; i < f->n; i++) {
-    f->y[i] = (f->s->raw[taken[i]] - sum / (float)f->n) / f->s->scale;
-    for (uint32_t a = 0; a < f->s->axis_count; a++) f->digits[a * TAKEN + i] = f->s->digits[a * MOST + taken[i]];
-  }
+  for (uint32_t i = 0; i < f->n; i++) f->y[i] = (f->s->raw[taken[i]] - sum / (float)f->n) / f->s->scale;
+  for (uint32_t a = 0; a < f->s->axis_count; a++) load_axis(f, a, taken);
 }
 
 /* ---- likelihood -------------------------------------------------------------------------------------------------- */
 
-/* Multiplies the lower triangle of `cells` by one axis's correlations. */
+/* Multiplies the cells behind the diagonal by one axis's correlations. */
 static void multiply(const struct fit *f, uint32_t axis, float *cells) {
-  const uint32_t *digits = f->digits + axis * TAKEN;
-  for (uint32_t i = 1; i < f->n; i++) correlation_multiply(&f->s->axes[axis], digits[i], digits, i, cells + i * TAKEN);
-}
-
-static void fill_rest(struct fit *f, uint32_t but) {
+  const uint32_t *terms = f->terms + axis * CELLS;
+  const float *values = f->s->axes[axis].terms;
+  if (f->s->axes[axis].count == 1) return;
   for (uint32_t i = 0; i < f->n; i++)
-    for (uint32_t j = 0; j < TAKEN; j++) f->rest[i * TAKEN + j] = j < i;
-  for (uint32_t a = 0; a < f->s->axis_count; a++)
-    if (a != but) multiply(f, a, f->rest);
+    for (uint32_t j = i + 1; j < f->n; j++) cells[i * SPAN + j] *= values[terms[i * SPAN + j]];
 }
 
-/* Factors k in place; the log likelihood. */
+static void fill(const struct fit *f, float *cells) {
+  for (uint32_t i = 0; i < f->n * SPAN; i++) cells[i] = 1;
+}
+
+static void fill_all(struct fit *f) {
+  fill(f, f->all);
+  for (uint32_t a = 0; a < f->s->axis_count; a++) multiply(f, a, f->all);
+}
+
+/* By division: no correlation is close to nothing. */
+static void fill_rest(struct fit *f, uint32_t but) {
+  fill(f, f->k);
+  multiply(f, but, f->k);
+  for (uint32_t i = 0; i < f->n * SPAN; i++) f->rest[i] = f->all[i] / f->k[i];
+}
+
+/* Factors k in place, row by row, and solves for y with it; the log likelihood. Cells before the diagonal are not used. */
 static double likelihood(struct fit *f) {
-  double diagonal = 0, squares = 0;
-  float z[TAKEN] = {0}, pivots[TAKEN];
+  double pivots = 1, squares = 0;
   for (uint32_t i = 0; i < f->n; i++) {
-    float *row = f->k + i * TAKEN; /* zero from the diagonal on */
-    for (uint32_t j = 0; j < i; j++) row[j] = (row[j] - lanes_dot(row, f->k + j * TAKEN, j)) / pivots[j];
-    float pivot = 1 + SURROGATE_NOISE - lanes_dot(row, row, i);
-    pivots[i] = sqrtf(pivot > 1e-6f ? pivot : 1e-6f);
-    z[i] = (f->y[i] - lanes_dot(row, z, i)) / pivots[i];
-    diagonal += log(pivots[i]);
-    squares += z[i] * z[i];
+    float sum[SPAN], *row = f->k + i * SPAN;
+    row[i] = 1 + SURROGATE_NOISE;
+    row[TAKEN] = f->y[i];
+    lanes_sum(sum, f->k + i, SPAN, f->k, i, SPAN, SPAN);
+    float pivot = row[i] - sum[i] > 1e-6f ? row[i] - sum[i] : 1e-6f, inverse = 1 / sqrtf(pivot);
+    for (uint32_t j = 0; j < SPAN; j++) row[j] = (row[j] - sum[j]) * inverse;
+    pivots *= pivot; /* TAKEN of them do not underflow */
+    squares += row[TAKEN] * row[TAKEN];
   }
-  return -diagonal - 0.5 * f->n * log(squares / f->n + 1e-12);
+  return -0.5 * (log(pivots) + f->n * log(squares / f->n + 1e-12));
 }
 
 static double prior(const struct surrogate *s) {
@@ -97,9 +117,15 @@ static double prior(const struct surrogate *s) {
   return PRIOR * sum;
 }
 
-/* How well the model fits as it is now; `rest` holds all axes but this one. */
+/* How well the model fits as it is now. */
+static double fitness_of_all(struct fit *f) {
+  memcpy(f->k, f->all, f->n * SPAN * sizeof *f->k);
+  return likelihood(f) - prior(f->s);
+}
+
+/* The same where `rest` holds all axes but this one. */
 static double fitness(struct fit *f, uint32_t axis) {
-  memcpy(f->k, f->rest, f->n * TAKEN * sizeof *f->k);
+  memcpy(f->k, f->rest, f->n * SPAN * sizeof *f->k);
   multiply(f, axis, f->k);
   return likelihood(f) - prior(f->s);
 }
@@ -119,13 +145,14 @@ static bool try_alignment(struct fit *f) {
   }
   if (!possible) return false;
   align_all(s, !before);
-  fill_rest(f, 0);
-  double now = fitness(f, 0);
+  fill_all(f);
+  double now = fitness_of_all(f);
   if (now > f->best) {
     f->best = now;
     return true;
   }
   align_all(s, before);
+  fill_all(f);
   return false;
 }
 
@@ -151,7 +178,10 @@ static bool try_axis(struct fit *f, uint32_t axis) {
   float good = try_lengths(f, axis, before, 0.5f);
   if (good == before) good = try_lengths(f, axis, before, 2);
   correlation_set(c, good, c->align);
-  return good != before;
+  if (good == before) return false;
+  memcpy(f->all, f->rest, f->n * SPAN * sizeof *f->all);
+  multiply(f, axis, f->all);
+  return true;
 }
 
 void surrogate_unfit(struct surrogate *s) {
@@ -160,17 +190,17 @@ void surrogate_unfit(struct surrogate *s) {
 
 bool surrogate_fit(struct surrogate *s) {
   struct fit *f = malloc(sizeof *f);
-  uint32_t *digits = malloc((size_t)s->axis_count * TAKEN * sizeof *digits);
+  uint32_t *terms = malloc((size_t)s->axis_count * CELLS * sizeof *terms);
   bool changed = false;
-  if (f && digits) { /* without memory the lengths stay what they are */
-    f->s = s, f->digits = digits;
+  if (f && terms) { /* without memory the lengths stay what they are */
+    f->s = s, f->terms = terms;
     load(f);
-    fill_rest(f, 0);
-    f->best = fitness(f, 0);
+    fill_all(f);
+    f->best = fitness_of_all(f);
     changed = try_alignment(f);
     for (uint32_t a = 0; a < s->axis_count; a++) changed |= try_axis(f, a);
   }
-  free(digits);
+  free(terms);
   free(f);
   return changed;
 }

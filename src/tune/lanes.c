@@ -1,74 +1,105 @@
 /*
  * lanes.c - see lanes.h. Each function is compiled twice, for what every x86-64 has and for AVX; AVX alone has no fused
- * multiplication, so both round alike.
+ * multiplication, so both round alike. Sums are kept in registers, four times eight lanes, while rows go by.
  */
 #include "tune/lanes.h"
 
-enum { LANES = 8 };
+#include <math.h>
 
-static inline __attribute__((always_inline)) float dot(const float *a, const float *b, size_t n) {
-  float sums[LANES] = {0};
-  for (size_t i = 0; i < n; i += LANES)
-    for (size_t k = 0; k < LANES; k++) sums[k] += a[i + k] * b[i + k];
+enum { LANES = 8, FOUR = LANES_BLOCK / LANES };
+
+typedef float lane __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE float dot(const float *a, const float *b, size_t n) {
+  lane sum = {0};
+  for (size_t i = 0; i < n; i += LANES) sum += *(const lane *)(a + i) * *(const lane *)(b + i);
   float pairs[LANES / 2];
-  for (size_t k = 0; k < LANES / 2; k++) pairs[k] = sums[k] + sums[k + LANES / 2];
+  for (size_t k = 0; k < LANES / 2; k++) pairs[k] = sum[k] + sum[k + LANES / 2];
   return (pairs[0] + pairs[2]) + (pairs[1] + pairs[3]);
 }
 
-static inline __attribute__((always_inline)) void reduce(float *restrict y, const float *f, const float *restrict x,
-                                                         size_t rows, size_t stride, size_t n) {
-  size_t k = 0;
-  for (; k + 4 <= rows; k += 4, x += 4 * stride) {
-    const float *a = x, *b = x + stride, *c = b + stride, *d = c + stride;
-    for (size_t i = 0; i < n; i += LANES)
-      for (size_t j = i; j < i + LANES; j++)
-        y[j] -= (f[k] * a[j] + f[k + 1] * b[j]) + (f[k + 2] * c[j] + f[k + 3] * d[j]);
-  }
-  for (; k < rows; k++, x += stride)
-    for (size_t i = 0; i < n; i++) y[i] -= f[k] * x[i];
+INLINE void add(float *y, float factor, const float *x, size_t n) {
+  for (size_t i = 0; i < n; i += LANES) *(lane *)(y + i) += factor * *(const lane *)(x + i);
 }
 
-static inline __attribute__((always_inline)) void add(float *restrict y, float factor, const float *restrict x,
-                                                      size_t n) {
-  for (size_t i = 0; i < n; i++) y[i] += factor * x[i];
+/* One block of a sum over rows. */
+INLINE void sum_block(float *y, const float *factors, size_t step, const float *x, size_t first, size_t behind,
+                      size_t stride) {
+  lane a = {0}, b = {0}, c = {0}, d = {0};
+  for (size_t k = first; k < behind; k++) {
+    const lane *row = (const lane *)(x + k * stride);
+    float factor = factors[k * step];
+    a += factor * row[0];
+    b += factor * row[1];
+    c += factor * row[2];
+    d += factor * row[3];
+  }
+  lane *out = (lane *)y;
+  out[0] = a, out[1] = b, out[2] = c, out[3] = d;
+}
+
+INLINE void sum(float *y, const float *factors, size_t step, const float *x, size_t rows, size_t stride, size_t n) {
+  for (size_t i = 0; i < n; i += LANES_BLOCK) sum_block(y + i, factors, step, x + i, 0, rows, stride);
+}
+
+INLINE void lower(float *y, const float *factors, const float *columns, size_t n, size_t stride) {
+  for (size_t i = 0; i < n; i += LANES_BLOCK)
+    sum_block(y + i, factors, 1, columns + i, 0, i + LANES_BLOCK < n ? i + LANES_BLOCK : n, stride);
+}
+
+INLINE void upper(float *y, const float *factors, const float *rows, size_t n, size_t stride) {
+  for (size_t k = 0; k < n; k += LANES_BLOCK) sum_block(y + k, factors, 1, rows + k, k, n, stride);
+}
+
+INLINE void roots(float *restrict y, const float *restrict x, float least, size_t n) {
+  for (size_t i = 0; i < n; i++) y[i] = sqrtf(x[i] > least ? x[i] : least);
+}
+
+/* Each lane keeps its least value and where it was: places are exact as floats. */
+INLINE size_t find_least(const float *x, const float *y, const float *out, float factor, float sign, size_t n) {
+  float values[LANES], places[LANES];
+  for (size_t k = 0; k < LANES; k++) values[k] = INFINITY, places[k] = (float)k;
+  for (size_t i = 0; i < n; i += LANES)
+    for (size_t k = 0; k < LANES; k++) {
+      float value = sign * (x[i + k] + factor * y[i + k]) + out[i + k];
+      places[k] = value < values[k] ? (float)(i + k) : places[k];
+      values[k] = value < values[k] ? value : values[k];
+    }
+  size_t best = 0;
+  for (size_t k = 1; k < LANES; k++)
+    if (values[k] < values[best] || (values[k] == values[best] && places[k] < places[best])) best = k;
+  return (size_t)places[best];
 }
 
 #if defined __x86_64__
-#define AVX __attribute__((target("avx")))
-AVX static float dot_avx(const float *a, const float *b, size_t n) {
-  return dot(a, b, n);
-}
-
-AVX static void reduce_avx(float *y, const float *f, const float *x, size_t rows, size_t stride, size_t n) {
-  reduce(y, f, x, rows, stride, n);
-}
-
-AVX static void add_avx(float *y, float factor, const float *x, size_t n) {
-  add(y, factor, x, n);
-}
-
+#define AVX __attribute__((target("avx"))) static
 #define HAS_AVX() __builtin_cpu_supports("avx")
 #else
+#define AVX static
 #define HAS_AVX() 0
-#define dot_avx dot
-#define reduce_avx reduce
-#define add_avx add
 #endif
 
-float lanes_dot(const float *a, const float *b, size_t n) {
-  return HAS_AVX() ? dot_avx(a, b, n) : dot(a, b, n);
-}
+/* A public function that calls the one or the other. */
+#define TWICE(type, name, body, parameters, arguments)                                                                 \
+  AVX type name##_avx parameters {                                                                                     \
+    return body arguments;                                                                                             \
+  }                                                                                                                    \
+  type name parameters {                                                                                               \
+    return HAS_AVX() ? name##_avx arguments : body arguments;                                                          \
+  }
 
-void lanes_reduce(float *y, const float *factors, const float *x, size_t rows, size_t stride, size_t n) {
-  if (HAS_AVX())
-    reduce_avx(y, factors, x, rows, stride, n);
-  else
-    reduce(y, factors, x, rows, stride, n);
-}
-
-void lanes_add(float *y, float factor, const float *x, size_t n) {
-  if (HAS_AVX())
-    add_avx(y, factor, x, n);
-  else
-    add(y, factor, x, n);
-}
+TWICE(float, lanes_dot, dot, (const float *a, const float *b, size_t n), (a, b, n))
+TWICE(void, lanes_add, add, (float *y, float factor, const float *x, size_t n), (y, factor, x, n))
+TWICE(void, lanes_sum, sum,
+      (float *y, const float *factors, size_t step, const float *x, size_t rows, size_t stride, size_t n),
+      (y, factors, step, x, rows, stride, n))
+TWICE(void, lanes_lower, lower, (float *y, const float *factors, const float *columns, size_t n, size_t stride),
+      (y, factors, columns, n, stride))
+TWICE(void, lanes_upper, upper, (float *y, const float *factors, const float *rows, size_t n, size_t stride),
+      (y, factors, rows, n, stride))
+TWICE(void, lanes_roots, roots, (float *y, const float *x, float least, size_t n), (y, x, least, n))
+TWICE(size_t, lanes_least, find_least,
+      (const float *x, const float *y, const float *out, float factor, float sign, size_t n),
+      (x, y, out, factor, sign, n))

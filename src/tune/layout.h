@@ -55,13 +55,15 @@ struct tune_block {
   uint64_t first, count;
 };
 
+enum { TUNE_SLACK = 8 };
+
 struct tune_group {
   uint32_t *axes; /* ascending */
   uint32_t count;
   uint32_t width; /* bytes of a digit in rows; 0: an axis of its own, all of whose values are valid */
   uint8_t *rows;  /* big-endian digits, so that memcmp is their order */
   size_t row_bytes;
-  uint64_t valid, capacity; /* rows */
+  uint64_t valid, capacity; /* rows; TUNE_SLACK bytes can be read behind the last */
   uint64_t stride;          /* configurations per row: of all later groups */
 };
 

@@ -39,7 +39,7 @@ bool tune_space_list(struct tune_space *s, const uint32_t *digits, uint64_t coun
   g->width = widest <= 0x100 ? 1 : widest <= 0x10000 ? 2 : 4;
   g->row_bytes = (size_t)g->width * n;
   g->axes = malloc(n * sizeof *g->axes);
-  g->rows = count <= SIZE_MAX / g->row_bytes - 1 ? malloc(count * g->row_bytes + 1) : NULL;
+  g->rows = count <= SIZE_MAX / 2 / g->row_bytes ? malloc(count * g->row_bytes + TUNE_SLACK) : NULL;
   if (!g->axes || !g->rows) {
     free(g->axes);
     free(g->rows);

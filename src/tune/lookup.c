@@ -67,6 +67,9 @@ static void row_digits(const struct tune_group *g, uint64_t row, uint32_t *digit
     digits[g->axes[0]] = (uint32_t)row;
     return;
   }
+  const uint8_t *bytes = g->rows + row * g->row_bytes;
+  for (uint32_t i = 0; g->width == 1 && i < g->count; i++) digits[g->axes[i]] = bytes[i];
+  if (g->width == 1) return;
   for (uint32_t i = 0; i < g->count; i++) digits[g->axes[i]] = digit_at(g, row, i);
 }
 
@@ -78,27 +81,49 @@ void tune_space_nth(const struct tune_space *s, uint64_t index, uint32_t *digits
   }
 }
 
+/* The first bytes of a row, up to eight, as a number: the order of numbers is that of memcmp. */
+static inline uint64_t head_of(const uint8_t *row, size_t bytes) {
+  uint64_t head;
+  memcpy(&head, row, sizeof head);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  head = __builtin_bswap64(head);
+#endif
+  return bytes < sizeof head ? head >> 8 * (sizeof head - bytes) : head;
+}
+
+/* The digits as a row; false: one of them is none, and might be cut to one that is there. */
+static bool make_key(const struct tune_space *s, const struct tune_group *g, const uint32_t *digits, uint8_t *key) {
+  for (uint32_t i = 0; i < g->count; i++) {
+    uint32_t digit = digits[g->axes[i]];
+    if (digit >= s->axes[g->axes[i]].count) return false;
+    for (uint32_t b = g->width; b-- > 0;) *key++ = (uint8_t)(digit >> (8 * b));
+  }
+  return true;
+}
+
+/* The first row that is not before the key, by the heads, and where `whole` is set by what is behind them. */
+static inline __attribute__((always_inline)) uint64_t first_row(const struct tune_group *g, const uint8_t *key,
+                                                                size_t bytes, bool whole) {
+  uint64_t first = 0, head = head_of(key, bytes);
+  for (uint64_t n = g->valid; n > 0;) {
+    uint64_t half = n / 2;
+    const uint8_t *row = g->rows + (first + half) * bytes;
+    uint64_t own = head_of(row, bytes);
+    bool less = own < head;
+    if (whole && own == head) less = memcmp(row + sizeof own, key + sizeof own, bytes - sizeof own) < 0;
+    first = less ? first + half + 1 : first;
+    n = less ? n - half - 1 : half;
+  }
+  return first;
+}
+
 /* The row with these digits among all of a group, whose row_bytes are KEY_BYTES at most. */
 static bool find_key(const struct tune_space *s, const struct tune_group *g, const uint32_t *digits, uint64_t *row) {
-  uint8_t key[KEY_BYTES], *at = key;
-  for (uint32_t i = 0; i < g->count; i++)
-    if (digits[g->axes[i]] >= s->axes[g->axes[i]].count) return false; /* it might be cut to one that is there */
-  for (uint32_t i = 0; i < g->count; i++)
-    for (uint32_t b = g->width; b-- > 0;) *at++ = (uint8_t)(digits[g->axes[i]] >> (8 * b));
-  uint64_t first = 0, behind = g->valid;
-  while (first < behind) {
-    uint64_t middle = first + (behind - first) / 2;
-    int order = memcmp(g->rows + middle * g->row_bytes, key, g->row_bytes);
-    if (order == 0) {
-      *row = middle;
-      return true;
-    }
-    if (order < 0)
-      first = middle + 1;
-    else
-      behind = middle;
-  }
-  return false;
+  uint8_t key[KEY_BYTES + TUNE_SLACK] = {0};
+  size_t bytes = g->row_bytes;
+  if (!make_key(s, g, digits, key)) return false;
+  *row = bytes > sizeof(uint64_t) ? first_row(g, key, bytes, true) : first_row(g, key, bytes, false);
+  return *row < g->valid && memcmp(g->rows + *row * bytes, key, bytes) == 0;
 }
 
 /* The row with these digits within a range that agrees up to `column`. */

@@ -342,7 +342,7 @@ static enum tune_step walk(struct tune_space *s, struct tune_group *g, uint64_t 
 
 static void shrink(struct tune_group *g) {
   if (g->valid == g->capacity || g->valid == 0) return;
-  uint8_t *rows = realloc(g->rows, (size_t)g->valid * g->row_bytes);
+  uint8_t *rows = realloc(g->rows, (size_t)g->valid * g->row_bytes + TUNE_SLACK);
   if (!rows) return;
   g->rows = rows;
   g->capacity = g->valid;

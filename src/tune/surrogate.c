@@ -1,8 +1,9 @@
 /*
  * surrogate.c - the posterior of the process, for the pool. See surrogate.h.
  *
- * With K the correlations of the costs so far, K = L L', and V = L^-1 K(costs, pool), the prediction for the pool is
- * V' L^-1 y and its variance 1 - the sum over rows of V^2. A new cost adds a row to L and to V and changes nothing else.
+ * With K the correlations of the costs so far, K = L L', M = L^-1 and V = M K(costs, pool), the prediction for the pool
+ * is V' M y and its variance 1 - the sum over rows of V^2. A new cost adds a row to M and to V and changes nothing else.
+ * M is kept by row and by column, so that all products with it are sums of rows of numbers, without a division.
  *
  * Targets y are the logarithm of how much worse than the best a cost is, plus a fifth: differences near the best count,
  * those among bad ones hardly do. They are scaled anew when the best changes, which costs a pass over V.
@@ -16,13 +17,14 @@
 #include "tune/lanes.h"
 #include "tune/surrogate_fields.h"
 
-enum { POOL = SURROGATE_POOL, MOST = SURROGATE_MOST, FIT_FIRST = 6, FIT_LAST = 70, JOINT = 128 };
+enum { POOL = SURROGATE_POOL, MOST = SURROGATE_MOST, FIT_FIRST = 6, FIT_LAST = MOST };
 #define FIT_GROWTH 1.7f
 #define RESOLUTION 0.2
+#define LEAST 1e-6f
 
 /* A variance that rounding has not made nothing or less. */
 static inline float at_least(float variance) {
-  return variance > 1e-6f ? variance : 1e-6f;
+  return variance > LEAST ? variance : LEAST;
 }
 
 /* ---- making ---------------------------------------------------------------------------------------------------- */
@@ -32,33 +34,20 @@ static bool allocate(struct surrogate *s, uint32_t axis_count) {
   s->costs = malloc(MOST * sizeof *s->costs);
   s->raw = malloc(MOST * sizeof *s->raw);
   s->digits = malloc((size_t)axis_count * MOST * sizeof *s->digits);
-  s->factor = calloc((size_t)MOST * MOST, sizeof *s->factor);
-  s->diagonal = malloc(MOST * sizeof *s->diagonal);
+  s->by_row = calloc((size_t)MOST * MOST, sizeof *s->by_row);
+  s->by_column = calloc((size_t)MOST * MOST, sizeof *s->by_column);
   s->solved = calloc(MOST, sizeof *s->solved);
   s->weights = calloc(MOST, sizeof *s->weights);
-  s->groups = calloc(axis_count, sizeof *s->groups);
   s->joint = calloc((size_t)axis_count * MOST, sizeof *s->joint);
   s->pool_joint = calloc((size_t)axis_count * POOL, sizeof *s->pool_joint);
+  s->own_joint = calloc(axis_count, sizeof *s->own_joint);
   s->pool_rows = malloc((size_t)MOST * POOL * sizeof *s->pool_rows);
   s->mean = calloc(POOL, sizeof *s->mean);
   s->variance = calloc(POOL, sizeof *s->variance);
   s->deviation = calloc(POOL, sizeof *s->deviation);
-  s->filled = calloc(POOL, sizeof *s->filled);
-  return s->axes && s->costs && s->raw && s->digits && s->factor && s->diagonal && s->solved && s->weights &&
-         s->groups && s->joint && s->pool_joint && s->pool_rows && s->mean && s->variance && s->deviation && s->filled;
-}
-
-static void make_groups(struct surrogate *s) {
-  for (uint32_t a = 0; a < s->axis_count; a++) {
-    struct surrogate_group *g = s->group_count ? &s->groups[s->group_count - 1] : NULL;
-    uint32_t count = s->axes[a].count;
-    if (g && (uint64_t)g->size * count <= JOINT) {
-      g->size *= count;
-      g->count++;
-    } else {
-      s->groups[s->group_count++] = (struct surrogate_group){a, 1, count};
-    }
-  }
+  s->hole = malloc(POOL * sizeof *s->hole);
+  return s->axes && s->costs && s->raw && s->digits && s->by_row && s->by_column && s->solved && s->weights &&
+         s->joint && s->pool_joint && s->own_joint && s->pool_rows && s->mean && s->variance && s->deviation && s->hole;
 }
 
 struct surrogate *surrogate_new(const struct surrogate_axis *axes, uint32_t axis_count) {
@@ -68,7 +57,8 @@ struct surrogate *surrogate_new(const struct surrogate_axis *axes, uint32_t axis
   if (!allocate(s, axis_count)) goto fail;
   for (uint32_t i = 0; i < axis_count; i++)
     if (!correlation_init(&s->axes[i], axes[i].count, axes[i].values)) goto fail;
-  make_groups(s);
+  if (!alike_init(&s->alike, s->axes, axis_count)) goto fail;
+  for (uint32_t p = 0; p < POOL; p++) s->hole[p] = INFINITY;
   s->next_fit = FIT_FIRST;
   surrogate_unfit(s);
   return s;
@@ -79,23 +69,24 @@ fail:
 
 void surrogate_free(struct surrogate *s) {
   if (!s) return;
+  alike_free(&s->alike);
   for (uint32_t i = 0; s->axes && i < s->axis_count; i++) correlation_free(&s->axes[i]);
   free(s->axes);
   free(s->costs);
   free(s->raw);
   free(s->digits);
-  free(s->factor);
-  free(s->diagonal);
+  free(s->by_row);
+  free(s->by_column);
   free(s->solved);
   free(s->weights);
-  free(s->groups);
   free(s->joint);
   free(s->pool_joint);
+  free(s->own_joint);
   free(s->pool_rows);
   free(s->mean);
   free(s->variance);
   free(s->deviation);
-  free(s->filled);
+  free(s->hole);
   free(s);
 }
 
@@ -118,7 +109,7 @@ static double mean_cost(const struct surrogate *s) {
 static void move_cost(struct surrogate *s, uint32_t from, uint32_t to) {
   s->costs[to] = s->costs[from];
   for (uint32_t a = 0; a < s->axis_count; a++) s->digits[a * MOST + to] = s->digits[a * MOST + from];
-  for (uint32_t g = 0; g < s->group_count; g++) s->joint[g * MOST + to] = s->joint[g * MOST + from];
+  for (uint32_t g = 0; g < s->alike.group_count; g++) s->joint[g * MOST + to] = s->joint[g * MOST + from];
 }
 
 static int compare_costs(const void *a, const void *b) {
@@ -142,19 +133,10 @@ static void forget(struct surrogate *s) {
   s->rows = s->framed = 0;
 }
 
-static void join(const struct surrogate *s, const uint32_t *digits, uint32_t *joint, size_t stride) {
-  for (uint32_t i = 0; i < s->group_count; i++) {
-    const struct surrogate_group *g = &s->groups[i];
-    uint32_t sum = 0;
-    for (uint32_t a = g->first + g->count; a-- > g->first;) sum = sum * s->axes[a].count + digits[a];
-    joint[i * stride] = sum;
-  }
-}
-
 void surrogate_add(struct surrogate *s, const uint32_t *digits, double cost) {
   if (s->size == MOST) forget(s);
   for (uint32_t a = 0; a < s->axis_count; a++) s->digits[a * MOST + s->size] = digits[a];
-  join(s, digits, s->joint + s->size, MOST);
+  alike_join(&s->alike, digits, s->joint + s->size, MOST);
   s->costs[s->size++] = isfinite(cost) ? cost : NAN;
   note_cost(s, cost);
 }
@@ -192,128 +174,109 @@ static void frame(struct surrogate *s) {
   s->framed = s->size;
 }
 
-static void solve_target(struct surrogate *s, uint32_t i) {
-  const float *row = s->factor + (size_t)i * MOST;
-  s->solved[i] = ((s->raw[i] - s->centre) / s->scale - lanes_dot(s->solved, row, i)) / s->diagonal[i];
+static float scaled(const struct surrogate *s, uint32_t i) {
+  return (s->raw[i] - s->centre) / s->scale;
 }
 
 /* Everything that follows from the targets, for the rows that are there. */
 static void reframe(struct surrogate *s) {
+  float targets[MOST];
   frame(s);
-  memset(s->mean, 0, POOL * sizeof *s->mean);
-  for (uint32_t i = 0; i < s->rows; i++) {
-    solve_target(s, i);
-    lanes_add(s->mean, s->solved[i], s->pool_rows + (size_t)i * POOL, POOL);
-  }
+  for (uint32_t i = 0; i < s->rows; i++) targets[i] = scaled(s, i);
+  lanes_lower(s->solved, targets, s->by_column, s->rows, MOST);
+  lanes_upper(s->weights, s->solved, s->by_row, s->rows, MOST);
+  lanes_sum(s->mean, s->solved, 1, s->pool_rows, s->rows, POOL, POOL);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-/* out[i] *= the correlation of these digits with the joint digits others[i], for one group of axes. */
-static void correlate_group(const struct surrogate *s, const struct surrogate_group *g, const uint32_t *digits,
-                            size_t step, const uint32_t *others, size_t n, float *out) {
-  if (g->count == 1) {
-    correlation_multiply(&s->axes[g->first], digits[g->first * step], others, n, out);
-    return;
-  }
-  float table[JOINT] = {1}, row[JOINT];
-  uint32_t size = 1;
-  for (uint32_t a = g->first; a < g->first + g->count; a++) {
-    uint32_t count = s->axes[a].count;
-    if (count == 1) continue;
-    correlation_row(&s->axes[a], digits[a * step], row);
-    for (uint32_t r = count; r-- > 0;)
-      for (uint32_t k = 0; k < size; k++) table[r * size + k] = row[r] * table[k];
-    size *= count;
-  }
-  for (size_t i = 0; i < n; i++) out[i] *= table[others[i]];
+/* column = M * the correlations of one configuration, zero behind that. */
+static void project(const struct surrogate *s, const uint32_t *joint, size_t step, float *column) {
+  float row[MOST];
+  alike_row(&s->alike, joint, step, s->joint, MOST, s->rows, row);
+  lanes_lower(column, row, s->by_column, s->rows, MOST);
+  memset(column + s->rows, 0, (MOST - s->rows) * sizeof *column);
 }
 
-/* out[i] = the correlation of digits (one every `step`) with the i-th of n configurations, given by joint digits. */
-static void correlate(const struct surrogate *s, const uint32_t *digits, size_t step, const uint32_t *joint,
-                      size_t stride, size_t n, float *out) {
-  for (size_t i = 0; i < n; i++) out[i] = 1;
-  for (uint32_t g = 0; g < s->group_count; g++)
-    correlate_group(s, &s->groups[g], digits, step, joint + g * stride, n, out);
+/* The row of M below those that are there: -column' M / diagonal, 1 / diagonal. */
+static void add_inverse_row(struct surrogate *s, const float *column, float inverse) {
+  uint32_t n = s->rows;
+  float *row = s->by_row + (size_t)n * MOST;
+  memset(row, 0, MOST * sizeof *row);
+  lanes_upper(row, column, s->by_row, n, MOST);
+  for (uint32_t i = 0; i < n; i++) row[i] *= -inverse;
+  row[n] = inverse;
+  for (uint32_t i = 0; i <= n; i++) s->by_column[(size_t)i * MOST + n] = row[i];
 }
 
-static void add_factor_row(struct surrogate *s, uint32_t i) {
-  float *row = s->factor + (size_t)i * MOST;
-  correlate(s, s->digits + i, MOST, s->joint, MOST, i, row);
-  for (uint32_t j = 0; j < i; j++) {
-    const float *other = s->factor + (size_t)j * MOST;
-    row[j] = (row[j] - lanes_dot(row, other, j)) / s->diagonal[j];
-  }
-  s->diagonal[i] = sqrtf(at_least(1 + SURROGATE_NOISE - lanes_dot(row, row, i)));
-}
-
-static void add_pool_row(struct surrogate *s, uint32_t i) {
-  float *row = s->pool_rows + (size_t)i * POOL;
-  const float *factor = s->factor + (size_t)i * MOST;
-  correlate(s, s->digits + i, MOST, s->pool_joint, POOL, POOL, row);
-  lanes_reduce(row, factor, s->pool_rows, i, POOL, POOL);
-  float inverse = 1 / s->diagonal[i];
+/* The row of V, what it takes from the variances and adds to the means. */
+static void add_pool_row(struct surrogate *s, const float *column, float inverse) {
+  float *row = s->pool_rows + (size_t)s->rows * POOL, sum[POOL], solved = s->solved[s->rows];
+  alike_row(&s->alike, s->joint + s->rows, MOST, s->pool_joint, POOL, POOL, row);
+  lanes_sum(sum, column, 1, s->pool_rows, s->rows, POOL, POOL);
   for (uint32_t p = 0; p < POOL; p++) {
-    row[p] *= inverse;
+    row[p] = (row[p] - sum[p]) * inverse;
     s->variance[p] -= row[p] * row[p];
+    s->mean[p] += solved * row[p];
   }
 }
 
-/* The mean of any configuration is the sum of its correlations with the costs, each times its weight. */
-static void weigh(struct surrogate *s) {
-  memcpy(s->weights, s->solved, s->rows * sizeof *s->weights);
-  for (uint32_t i = s->rows; i-- > 0;) {
-    s->weights[i] /= s->diagonal[i];
-    lanes_add(s->weights, -s->weights[i], s->factor + (size_t)i * MOST, i);
-  }
+/* Takes the next cost in. */
+static void add_row(struct surrogate *s, double spread) {
+  float column[MOST];
+  uint32_t n = s->rows;
+  project(s, s->joint + n, MOST, column);
+  float inverse = 1 / sqrtf(at_least(1 + SURROGATE_NOISE - lanes_dot(column, column, n)));
+  s->raw[n] = target(s, s->costs[n], spread);
+  s->solved[n] = (scaled(s, n) - lanes_dot(column, s->solved, n)) * inverse;
+  add_inverse_row(s, column, inverse);
+  lanes_add(s->weights, s->solved[n], s->by_row + (size_t)n * MOST, MOST);
+  add_pool_row(s, column, inverse);
+  s->rows++;
 }
 
 void surrogate_update(struct surrogate *s) {
   if (s->size >= s->next_fit && s->size <= FIT_LAST) {
     s->next_fit = (uint32_t)((float)s->size * FIT_GROWTH);
     frame(s);
-    if (surrogate_fit(s)) s->rows = 0;
+    if (surrogate_fit(s)) {
+      s->rows = 0;
+      alike_renew(&s->alike);
+    }
     s->framed = 0;
   }
-  if (s->rows == 0)
+  if (s->rows == 0) {
     for (uint32_t p = 0; p < POOL; p++) s->variance[p] = 1;
+    memset(s->weights, 0, MOST * sizeof *s->weights);
+    s->framed = 0;
+  }
   if (s->size > 0 && (s->framed == 0 || s->size > s->framed + s->framed / 4 + 4)) reframe(s);
   double spread = s->finite ? mean_cost(s) - s->best : 0;
-  for (; s->rows < s->size; s->rows++) {
-    add_factor_row(s, s->rows);
-    add_pool_row(s, s->rows);
-    s->raw[s->rows] = target(s, s->costs[s->rows], spread);
-    solve_target(s, s->rows);
-    lanes_add(s->mean, s->solved[s->rows], s->pool_rows + (size_t)s->rows * POOL, POOL);
-  }
-  for (uint32_t p = 0; p < POOL; p++) s->deviation[p] = sqrtf(at_least(s->variance[p]));
-  weigh(s);
+  while (s->rows < s->size) add_row(s, spread);
+  lanes_roots(s->deviation, s->variance, LEAST, POOL);
 }
 
 /* ---- the pool -------------------------------------------------------------------------------------------------- */
 
 void surrogate_put(struct surrogate *s, uint32_t place, const uint32_t *digits) {
-  float column[MOST] = {0};
-  join(s, digits, s->pool_joint + place, POOL);
-  s->filled[place] = true;
-  correlate(s, digits, 1, s->joint, MOST, s->rows, column);
-  for (uint32_t i = 0; i < s->rows; i++) {
-    const float *row = s->factor + (size_t)i * MOST;
-    column[i] = (column[i] - lanes_dot(row, column, i)) / s->diagonal[i];
-    s->pool_rows[(size_t)i * POOL + place] = column[i];
-  }
+  float column[MOST];
+  alike_join(&s->alike, digits, s->pool_joint + place, POOL);
+  s->hole[place] = 0;
+  project(s, s->pool_joint + place, POOL, column);
+  for (uint32_t i = 0; i < s->rows; i++) s->pool_rows[(size_t)i * POOL + place] = column[i];
   s->variance[place] = 1 - lanes_dot(column, column, s->rows);
   s->deviation[place] = sqrtf(at_least(s->variance[place]));
   s->mean[place] = lanes_dot(column, s->solved, s->rows);
 }
 
 void surrogate_clear(struct surrogate *s, uint32_t place) {
-  s->filled[place] = false;
+  s->hole[place] = INFINITY;
 }
 
 double surrogate_estimate(const struct surrogate *s, const uint32_t *digits) {
   float column[MOST] = {0};
-  correlate(s, digits, 1, s->joint, MOST, s->rows, column);
+  alike_join(&s->alike, digits, s->own_joint, 1);
+  alike_row(&s->alike, s->own_joint, 1, s->joint, MOST, s->rows, column);
   return lanes_dot(column, s->weights, s->rows);
 }
 
@@ -328,14 +291,9 @@ void surrogate_predict(const struct surrogate *s, uint32_t place, double *mean, 
 }
 
 static uint32_t extreme(const struct surrogate *s, double caution, float sign) {
-  float factor = (float)caution * magnitude(s), found = INFINITY;
-  uint32_t place = POOL;
-  for (uint32_t p = 0; p < POOL; p++) {
-    if (!s->filled[p]) continue;
-    float bound = sign * (s->mean[p] - factor * s->deviation[p]);
-    if (bound < found || place == POOL) found = bound, place = p;
-  }
-  return place;
+  float factor = (float)caution * magnitude(s);
+  size_t place = lanes_least(s->mean, s->deviation, s->hole, -factor, sign, POOL);
+  return s->hole[place] == 0 ? (uint32_t)place : POOL;
 }
 
 uint32_t surrogate_lowest(const struct surrogate *s, double caution) {
@@ -350,7 +308,7 @@ uint32_t surrogate_most_improving(const struct surrogate *s) {
   double found = -1, goal = s->size ? (s->lowest - s->centre) / s->scale : 0;
   uint32_t place = POOL;
   for (uint32_t p = 0; p < POOL; p++) {
-    if (!s->filled[p]) continue;
+    if (s->hole[p] != 0) continue;
     double mean, deviation;
     surrogate_predict(s, p, &mean, &deviation);
     double u = (goal - mean) / deviation;

@@ -2,9 +2,9 @@
  * surrogate.h - a model of cost over configurations, learned from those measured so far: a Gaussian process.
  *
  * Configurations are digits, one per axis. Two are alike as far as their digits are close, axis by axis: the correlation
- * is a product of Matern 3/2 terms with a length for each axis. Where it explains the data better, an axis's values also
+ * is a product of exponential terms with a length for each axis. Where it explains the data better, an axis's values also
  * count as close when equally large powers of two divide them, since alignment matters to devices. Lengths are found by
- * maximising the likelihood of (at most 48 of) the data.
+ * maximising the likelihood of (at most 31 of) the data.
  *
  * A pool of candidates is kept at hand: the prediction for each is updated, not computed anew, when a cost is added.
  * Time per added cost grows with the number of costs; the oldest bad ones are dropped beyond SURROGATE_MOST.
@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SURROGATE_POOL = 256, SURROGATE_MOST = 384 };
+enum { SURROGATE_POOL = 128, SURROGATE_MOST = 96 };
 
 struct surrogate;
 

@@ -4,17 +4,10 @@
 #ifndef LUHIP_TUNE_SURROGATE_FIELDS_H
 #define LUHIP_TUNE_SURROGATE_FIELDS_H
 
-#include "tune/correlation.h"
+#include "tune/alike.h"
 #include "tune/surrogate.h"
 
 #define SURROGATE_NOISE 1e-3f /* variance of a cost that is not explained by its configuration, relative to all */
-
-/* Neighbouring axes with few values together: their digits are one joint digit, so that a correlation takes one look-up
-   for all of them. */
-struct surrogate_group {
-  uint32_t first, count; /* axes */
-  uint32_t size;         /* joint digits, the first axis counting fastest */
-};
 
 struct surrogate {
   struct correlation *axes;
@@ -30,17 +23,16 @@ struct surrogate {
   double *costs;
   float *raw;       /* targets before they are scaled */
   uint32_t *digits; /* by axis, SURROGATE_MOST each */
-  uint32_t group_count;
-  struct surrogate_group *groups;
+  struct alike alike;
   uint32_t *joint, *pool_joint; /* joint digits by group, SURROGATE_MOST and SURROGATE_POOL each */
-  float *factor;    /* the Cholesky factor below its diagonal, SURROGATE_MOST a row, zero from the diagonal on */
-  float *diagonal;  /* of the factor */
-  float *solved;    /* factor^-1 * targets */
-  float *weights;   /* factor'^-1 * solved, as of the last update */
-  float *pool_rows; /* factor^-1 * correlations with the pool, SURROGATE_POOL a row */
+  uint32_t *own_joint;          /* of one configuration */
+  float *by_row, *by_column;    /* M, SURROGATE_MOST a row or column, zero above the diagonal */
+  float *solved;                /* M * targets */
+  float *weights;               /* M' * solved */
+  float *pool_rows;             /* M * correlations with the pool, SURROGATE_POOL a row */
   float *mean, *variance;
   float *deviation; /* the root of the variance, as of the last update or put */
-  bool *filled;
+  float *hole;      /* by place: infinite for an empty one, else 0 */
 };
 
 /* fit.c: looks for lengths that explain the targets better; true when any changed. */

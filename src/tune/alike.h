@@ -1,0 +1,38 @@
+/*
+ * alike.h - how alike whole configurations are: the product of the correlations of all axes. See surrogate.h.
+ *
+ * Neighbouring axes with few values together are a group, whose digits are one joint digit: its correlations are
+ * products that are computed once, when they are first asked for, and looked up from then on.
+ */
+#ifndef LUHIP_TUNE_ALIKE_H
+#define LUHIP_TUNE_ALIKE_H
+
+#include "tune/correlation.h"
+
+struct alike_group {
+  uint32_t first, count; /* axes */
+  uint32_t size;         /* joint digits, the first axis counting fastest */
+  float *rows;           /* the correlations of each joint digit with all; NULL: too many, computed each time */
+  bool *there;           /* by joint digit: whether its row is */
+};
+
+struct alike {
+  struct correlation *axes;
+  uint32_t axis_count;
+  struct alike_group *groups;
+  uint32_t group_count;
+};
+
+/* The axes are borrowed. false: no memory; it can still be freed. */
+bool alike_init(struct alike *a, struct correlation *axes, uint32_t axis_count);
+void alike_free(struct alike *a);
+/* The correlations of the axes are others than before. */
+void alike_renew(struct alike *a);
+/* joint[g * stride] = the joint digit of group g. */
+void alike_join(const struct alike *a, const uint32_t *digits, uint32_t *joint, size_t stride);
+/* out[i] = how alike a configuration and the i-th of n others are. Joint digits: one every `step`, those of the others
+   every `stride`. */
+void alike_row(const struct alike *a, const uint32_t *joint, size_t step, const uint32_t *others, size_t stride,
+               size_t n, float *out);
+
+#endif
