@@ -1,4 +1,5 @@
 -- Tuning stores in a real PostgreSQL: several workers at one run, some of which die.
+local database = require "spec.hosts.database"
 local hosts = require "spec.hosts.support"
 local support = require "spec.support"
 
@@ -6,162 +7,12 @@ if not hosts.wanted then
   return
 end
 
--- ---- a server of our own -------------------------------------------------------------------------------------------
-
-local function sh(text)
-  local r = support.run({ "/bin/sh", "-c", text }, { timeout = 300 })
-  return r.code, r.stdout, r.stderr
-end
-
-local function check(text)
-  local code, out, err = sh(text)
-  assert(code == 0, text .. "\n" .. out .. err)
-  return out
-end
-
-local bin, base
-
--- PostgreSQL refuses to run as root: there it runs as the user of Debian's package.
-local function as_server(text)
-  local _, id = sh "id -u"
-  if id == "0\n" then
-    text = ("setpriv --reuid=postgres --regid=postgres --clear-groups env HOME=%s %s"):format(base, text)
-  end
-  return check(text)
-end
-
-local function start_server()
-  base = support.temporary_directory()
-  bin = check("ls -d /usr/lib/postgresql/*/bin | tail -n 1"):gsub("%s+$", "")
-  check(("chmod 755 %s; id -u postgres >/dev/null && [ $(id -u) = 0 ] && chown postgres %s; true"):format(base, base))
-  as_server(("%s/initdb -D %s/data -A trust -U tuner >/dev/null"):format(bin, base))
-  local options = ("-c listen_addresses= -c unix_socket_directories=%s -c fsync=off"):format(base)
-  as_server(("%s/pg_ctl -D %s/data -w -l %s/log -o '%s' start >/dev/null"):format(bin, base, base, options))
-  return ("postgres:///postgres?host=%s&user=tuner"):format(base)
-end
-
-local function stop_server()
-  as_server(("%s/pg_ctl -D %s/data -m immediate stop >/dev/null"):format(bin, base))
-end
-
--- ---- workers -------------------------------------------------------------------------------------------------------
-
--- A device of Lua whose kernel writes down every launch, and dies where a spec wants that.
-local SCRIPT = [[
-package.path = %q .. "/?.lua;" .. package.path
-local core = require "luhip.core"
-local fake = require "spec.tune.fake"
-require("luhip.timing").once = function(_, fn)
-  fn()
-  return 1.0
-end
-local tune = require "luhip.tune"
-local folder = %q
-local function log(text)
-  local file = assert(io.open(folder .. "/log", "a"))
-  file:write(text, "\n")
-  file:close()
-end
-local function first(name)
-  return (os.execute("mkdir " .. folder .. "/" .. name .. " 2>/dev/null"))
-end
-local function parent()
-  return io.open("/proc/self/stat"):read("a"):match "%%) %%S (%%d+)"
-end
-local x, y = fake.buffer { 1 }, fake.buffer { 0 }
-local device = fake.device {
-  params = { { name = "x", kind = "in" }, { name = "y", kind = "out" } },
-  compile = function(defines)
-    log(defines.A)
-    for _ = 1, 3 do
-      core.sleep(10)
-    end
-    %s
-  end,
-  ms = function(defines)
-    return 1 + math.abs(defines.A - 7)
-  end,
-  run = function(_, x, y)
-    y.values[1] = 2 * x.values[1]
-  end,
-}
-local result = tune {
-  name = "k", device = device, source = "text", kernel = "k", params = { A = tune.range(1, 24) },
-  grid = 1, block = 1, args = { x, y }, expect = { y = { 2 } }, problem = { N = 1 }, measure = { max_samples = 3 },
-}
-print("done", #result.rows, result.counts.ok or 0, result.counts.fault or 0)
-]]
-
-local function script(behaviour)
-  local folder = support.temporary_directory()
-  support.write_file(folder .. "/work.lua", SCRIPT:format(support.root, folder, behaviour or ""))
-  return folder
-end
-
--- Runs `count` workers at once; gives the lines that they print, sorted, and all that they say.
-local function work(url, folder, count, ...)
-  local words = { "luhip", "tune", "--worker", url, ... }
-  words[1] = ("%s %s/lua/luhip/cli.lua"):format(support.interpreter, support.root)
-  for i = 3, #words do
-    words[i] = support.quote(words[i])
-  end
-  local one = table.concat(words, " ") .. " work.lua"
-  local all = {}
-  for i = 1, count do
-    all[i] = one .. " &"
-  end
-  local r = support.run({ "/bin/sh", "-c", table.concat(all, "\n") .. "\nwait" }, {
-    env = support.environment {},
-    directory = folder,
-    timeout = 300,
-  })
-  local lines = {}
-  for line in r.stdout:gmatch "[^\n]+" do
-    lines[#lines + 1] = line
-  end
-  table.sort(lines)
-  return lines, r.stderr
-end
-
--- How often each configuration was tried.
-local function tried(folder)
-  local counts = {}
-  for a in support.read_file(folder .. "/log"):gmatch "%d+" do
-    counts[tonumber(a)] = (counts[tonumber(a)] or 0) + 1
-  end
-  return counts
-end
-
-local function times(n, count)
-  local list = {}
-  for a = 1, n do
-    list[a] = count
-  end
-  return list
-end
-
 describe("a store in PostgreSQL", function()
-  local url, number = nil, 0
+  setup(database.start)
+  teardown(database.stop)
 
-  setup(function()
-    url = start_server()
-  end)
-  teardown(stop_server)
-
-  -- A database of its own for each spec.
-  local function fresh()
-    number = number + 1
-    check(("%s/psql -h %s -U tuner -q postgres -c 'create database t%d'"):format(bin, base, number))
-    return (url:gsub("/postgres%?", "/t" .. number .. "?"))
-  end
-
-  local function rows_in(where)
-    local list = {}
-    for _, row in ipairs(require("luhip.tune.store").read(where):rows()) do
-      list[#list + 1] = ("%d %s"):format(row.params.A, row.status)
-    end
-    return list
-  end
+  local fresh, script, work, tried, times, rows_in =
+    database.fresh, database.script, database.work, database.tried, database.times, database.rows_in
 
   it("is shared by workers: each configuration is measured once, and all end with all rows", function()
     local where, folder = fresh(), script()
@@ -229,10 +80,10 @@ describe("a store in PostgreSQL", function()
   end)
 
   it("keeps what became of a configuration only from the worker whose claim it is", function()
-    local database = require "luhip.tune.database"
+    local claims = require "luhip.tune.database"
     local where = fresh()
     local function join(lease)
-      local db = database.open(where)
+      local db = claims.open(where)
       db:join("run", "k", lease)
       return db
     end
@@ -260,9 +111,9 @@ describe("a store in PostgreSQL", function()
   end)
 
   it("takes over at once from a worker whose connection is gone", function()
-    local database = require "luhip.tune.database"
+    local claims = require "luhip.tune.database"
     local where = fresh()
-    local one, other = database.open(where), database.open(where)
+    local one, other = claims.open(where), claims.open(where)
     one:join("run", "k", 600)
     other:join("run", "k", 600)
     assert.is_true(one:offer({ A = 1 }, 2))

@@ -1,6 +1,6 @@
 --- `luhip tune`: runs a tuning script under watch; inspects, merges, converts and prunes stores.
 -- Dependencies: luhip.core, luhip.errors, luhip.missing_path, luhip.nearest, luhip.whole_file,
--- luhip.tune.{export,import,report,store,supervisor}.
+-- luhip.tune.{export,import,ranks,report,store,supervisor}.
 -- @module luhip.tune.command
 
 local core = require "luhip.core"
@@ -9,6 +9,7 @@ local export = require "luhip.tune.export"
 local import = require "luhip.tune.import"
 local missing_path = require "luhip.missing_path"
 local nearest = require "luhip.nearest"
+local ranks = require "luhip.tune.ranks"
 local report = require "luhip.tune.report"
 local store = require "luhip.tune.store"
 local supervisor = require "luhip.tune.supervisor"
@@ -167,6 +168,7 @@ local function run_script(words, cli)
     budget = next(budget) and budget or nil,
     store = worker or absolute(last(options, "store")),
     worker = worker ~= nil or nil,
+    device = worker and ranks.device() or nil,
     default_store = absolute(script:match "([^/]+)$":gsub("%.lua$", "") .. ".tune"),
     resume = worker ~= nil or last(options, "resume") or false,
     hang = hang,

@@ -30,6 +30,9 @@ end
 -- Runs the words in a process that this one waits for. The interpreter is the one that runs this.
 local function run_worker(words, given)
   local command = { ("export %s=%s; exec"):format(overrides.VARIABLE, quote(core.json_text(given))) }
+  if given.device then
+    command[1] = ("export LUHIP_DEVICE=%s; %s"):format(quote(given.device), command[1])
+  end
   command[2] = '"$(readlink /proc/$PPID/exe)"'
   for _, word in ipairs(words) do
     command[#command + 1] = quote(word)
@@ -182,6 +185,9 @@ end
 -- @treturn integer the exit code: the script's; 1 when a run found no winner or nothing can go on
 function supervisor.run(words, given)
   given.status, given.parent = os.tmpname(), core.pid()
+  if given.device then
+    say("this worker takes %s", given.device)
+  end
   local ok, code = pcall(supervise, words, given)
   os.remove(given.status)
   if not ok then
