@@ -89,9 +89,10 @@ function device:stream() end
 ---@return luhip.stream[]
 function device:streams() end
 
---- An event on the current stream.
+--- An event on a stream, the current one by default.
+---@param stream? luhip.stream
 ---@return luhip.event
-function device:record() end
+function device:record(stream) end
 
 --- Runs fn with the stream as the current one, in this coroutine and those it creates. Gives what fn gives.
 ---@param stream luhip.stream
@@ -233,13 +234,17 @@ function buffer:read_async(first, last) end
 ---@param array luhip.array
 function buffer:read_into(array) end
 
---- The values, nested by shape.
+--- The values, nested by shape, or those of some elements or rows.
+---@param first? integer
+---@param last? integer
 ---@return table
-function buffer:totable() end
+function buffer:totable(first, last) end
 
---- The bytes, packed.
+--- The bytes, packed, of the same.
+---@param first? integer
+---@param last? integer
 ---@return string
-function buffer:bytes_string() end
+function buffer:bytes_string(first, last) end
 
 --- Elements, or rows of an n-D buffer, both ends included. Raises: range.
 ---@param first integer
@@ -337,10 +342,11 @@ function program:kernel(name) end
 ---@return string[]
 function program:kernels() end
 
---- A `__device__` or `__constant__` variable as a buffer. Raises: not_found.
+--- A `__device__` or `__constant__` variable as a buffer of these elements, bytes by default. Raises: not_found.
 ---@param name string
+---@param dtype? luhip.dtype
 ---@return luhip.buffer
-function program:global(name) end
+function program:global(name, dtype) end
 
 --- Lets go of it; kernels of it go on.
 function program:free() end

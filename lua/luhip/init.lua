@@ -47,9 +47,9 @@ end
 -- @param[opt] which an id, or options; by default the best present device, or LUHIP_DEVICE
 -- @treturn device
 -- @raise kind "no_device", with the reason
-function luhip.open(which)
+function luhip.open(which, ...)
   config.load()
-  local ok, opened = pcall(core.open, which)
+  local ok, opened = pcall(core.open, which, ...)
   if ok then
     return opened
   elseif errors.kind(opened) == "no_device" then

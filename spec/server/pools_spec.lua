@@ -272,7 +272,7 @@ support.each_device(function(id)
     end, "never", "persistent", "auto")
     support.assert_error_kind("type", function()
       dev:memory_mode("auto", 5)
-    end, "fn")
+    end, "a function expected, not 5")
   end)
 
   it("J7 persistent mode is disabled or enforced when the device is opened", function()

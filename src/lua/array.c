@@ -71,6 +71,7 @@ static int array_free(lua_State *L) {
 
 /* luhip.array(dtype, shape [, init]) */
 int lb_array_new(lua_State *L) {
+  lb_no_more(L, 3);
   luhip_layout layout = {0};
   lua_settop(L, 3);
   layout.dtype = lb_check_dtype(L, 1);
@@ -177,12 +178,16 @@ static int array_write(lua_State *L) {
 }
 
 static int array_totable(lua_State *L) {
+  lb_check_array(L, 1);
+  lb_no_more(L, 1);
   luhip_array *array = lb_hold_array(L, lb_check_array(L, 1))->array;
   lb_data_push(L, luhip_array_layout(array), luhip_array_data(array));
   return 1;
 }
 
 static int array_bytes_string(lua_State *L) {
+  lb_check_array(L, 1);
+  lb_no_more(L, 1);
   luhip_array *array = lb_hold_array(L, lb_check_array(L, 1))->array;
   lua_pushlstring(L, luhip_array_data(array), luhip_array_layout(array)->bytes);
   return 1;

@@ -121,6 +121,14 @@ bool lb_layout_pack(luhip_layout *layout);
 void lb_check_range(lua_State *L, int idx, size_t count, size_t *offset, size_t *length);
 /* Which of the names the key at idx is; anything else raises and names the nearest. `what`: "launch". */
 int lb_check_key(lua_State *L, int idx, const char *const *names, const char *what);
+/* That there is nothing behind argument `last`, in functions that may be taken to have options, a timeout or more dimensions.
+   Those of data do without: what gives the data may well give more. */
+int lb_unexpected(lua_State *L, int idx);
+static inline void lb_no_more(lua_State *L, int last) {
+  if (__builtin_expect(!lua_isnoneornil(L, last + 1), 0)) lb_unexpected(L, last + 1);
+}
+/* The length of the list at idx, a table; raises where it has other keys than 1, 2, ..., or gaps. */
+size_t lb_check_list(lua_State *L, int idx, const char *what);
 /* Pushes "a, b, c"; NULL ends the names. */
 const char *lb_push_names(lua_State *L, const char *const *names);
 /* Pushes "f32[512, 256]". */

@@ -43,7 +43,7 @@ luhip_buffer **lb_push_buffers(lua_State *L, int idx, const char *what, size_t *
     const char *type = lb_type_name(L, idx), *name = lb_push_function_name(L);
     lb_raise(L, LUHIP_E_TYPE, "%s: %s: a list of buffers expected, got %s", name, what, type);
   }
-  *n = list ? (size_t)lua_rawlen(L, idx) : 1;
+  *n = list ? lb_check_list(L, idx, what) : 1;
   luhip_buffer **buffers = lua_newuserdatauv(L, (*n + 1) * sizeof *buffers, 0);
   for (size_t i = 0; i < *n; i++) {
     if (list)
@@ -135,10 +135,12 @@ static int make_buffer(lua_State *L, lb_buffer_maker make) {
 
 /* dev:buffer(dtype, shape [, init]) and dev:pitched(dtype, shape [, init]) */
 int lb_device_buffer(lua_State *L) {
+  lb_no_more(L, 4);
   if (lb_is_struct(L, 2)) return lb_make_records(L);
   return make_buffer(L, luhip_buffer_new);
 }
 int lb_device_pitched(lua_State *L) {
+  lb_no_more(L, 4);
   return make_buffer(L, luhip_buffer_new_pitched);
 }
 
@@ -287,6 +289,7 @@ static struct lb_array *read_range(lua_State *L, int idx) {
 
 /* m:read([first, last]) -> array */
 static int buffer_read(lua_State *L) {
+  lb_no_more(L, 3);
   lua_settop(L, 3);
   read_range(L, 2);
   if (luhip_buffer_layout(lb_check_buffer(L, 1)->buffer)->record) lb_records_read(L, "__array");
@@ -295,6 +298,7 @@ static int buffer_read(lua_State *L) {
 
 /* m:read_async([first, last]) -> future */
 static int buffer_read_async(lua_State *L) {
+  lb_no_more(L, 3);
   lua_settop(L, 3);
   struct lb_buffer *buffer = push_range(L, 2);
   lua_getiuservalue(L, 1, 1);
@@ -304,6 +308,7 @@ static int buffer_read_async(lua_State *L) {
 
 /* m:totable([first, last]) */
 static int buffer_totable(lua_State *L) {
+  lb_no_more(L, 3);
   lua_settop(L, 3);
   luhip_array *array = read_range(L, 2)->array;
   if (luhip_buffer_layout(lb_check_buffer(L, 1)->buffer)->record) {
@@ -316,6 +321,7 @@ static int buffer_totable(lua_State *L) {
 
 /* m:bytes_string([first, last]) */
 static int buffer_bytes_string(lua_State *L) {
+  lb_no_more(L, 3);
   lua_settop(L, 3);
   luhip_array *array = read_range(L, 2)->array;
   lua_pushlstring(L, luhip_array_data(array), luhip_array_layout(array)->bytes);
@@ -346,6 +352,7 @@ static int buffer_read_into(lua_State *L) {
 /* m:check() -> true | nil, error */
 static int buffer_check(lua_State *L) {
   struct lb_buffer *buffer = lb_check_buffer(L, 1);
+  lb_no_more(L, 1);
   luhip_error *error = NULL;
   luhip_status status = luhip_device_check(lb_owner(L, buffer->owner), &buffer->buffer, 1, &error);
   if (status == LUHIP_OK) {

@@ -71,6 +71,24 @@ void lb_check_function(lua_State *L, int idx, const char *what) {
   lua_pop(L, 1);
 }
 
+/* ---- what is too much --------------------------------------------------------------------------------------------------- */
+
+int lb_unexpected(lua_State *L, int idx) {
+  return lb_argument(L, idx, LUHIP_E_ARGUMENT, "nothing expected here, got %s", lb_type_name(L, idx));
+}
+
+size_t lb_check_list(lua_State *L, int idx, const char *what) {
+  size_t n = (size_t)lua_rawlen(L, idx), found = 0;
+  idx = lua_absindex(L, idx);
+  for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1), found++) {
+    if (lua_isinteger(L, -2)) continue;
+    lua_pushvalue(L, -2);
+    lb_raise(L, LUHIP_E_ARGUMENT, "%s: a list expected, and it has the key '%s'", what, luaL_tolstring(L, -1, NULL));
+  }
+  if (found != n) lb_raise(L, LUHIP_E_ARGUMENT, "%s: the list has gaps", what);
+  return n;
+}
+
 /* ---- names and their neighbours --------------------------------------------------------------------------------------------- */
 
 const char *lb_push_names(lua_State *L, const char *const *names) {
@@ -131,7 +149,7 @@ void lb_check_shape(lua_State *L, int idx, luhip_layout *layout) {
     layout->ndim = 1;
     layout->shape[0] = (size_t)lb_check_integer(L, idx, "shape", 0, LUA_MAXINTEGER);
   } else if (lua_istable(L, idx)) {
-    lua_Unsigned n = lua_rawlen(L, idx);
+    lua_Unsigned n = lb_check_list(L, idx, "shape");
     if (n < 1 || n > LUHIP_MAX_DIMS)
       lb_argument(L, idx, LUHIP_E_SHAPE, "a shape has 1 to %d dimensions, not %I", LUHIP_MAX_DIMS, (LUAI_UACINT)n);
     layout->ndim = (int)n;

@@ -29,6 +29,7 @@ static void set_string(lua_State *L, const char *name, const char *text) {
 
 /* luhip.devices() -> { {id=, backend=, name=, arch=, memory=, units=, reason=}, ... } */
 static int core_devices(lua_State *L) {
+  lb_no_more(L, 0);
   size_t n = luhip_devices(NULL, 0);
   luhip_device_info *list = lua_newuserdatauv(L, (n + 1) * sizeof *list, 0);
   size_t found = luhip_devices(list, n);
@@ -137,6 +138,7 @@ struct lb_device *lb_push_device(lua_State *L, const char *id, const luhip_open_
 
 /* luhip.open([id | options]) */
 static int core_open(lua_State *L) {
+  lb_no_more(L, 1);
   luhip_open_options options = {0};
   const char *id = NULL;
   lua_settop(L, 1);
@@ -151,6 +153,7 @@ static int core_open(lua_State *L) {
 /* device:toolchain() -> what names the compiler of its kernels */
 static int device_toolchain(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
+  lb_no_more(L, 1);
   char text[512];
   luhip_error *error = NULL;
   luhip_status status = luhip_device_toolchain(device->device, text, sizeof text, &error);
@@ -212,6 +215,7 @@ static luhip_status wait_device(void *object, const luhip_wait *wait, luhip_erro
 /* dev:sync([buffers]) */
 static int device_sync(lua_State *L) {
   struct sync sync = {.device = lb_check_device(L, 1)};
+  lb_no_more(L, 2);
   lua_settop(L, 2);
   if (!lua_isnil(L, 2)) sync.buffers = lb_push_buffers(L, 2, "buffers", &sync.n);
   lb_wait(L, wait_device, &sync);
@@ -221,6 +225,7 @@ static int device_sync(lua_State *L) {
 /* dev:check(buffers) -> true | nil, error */
 static int device_check(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
+  lb_no_more(L, 2);
   size_t n;
   luhip_buffer **buffers = lb_push_buffers(L, 2, "buffers", &n);
   luhip_error *error = NULL;
@@ -236,6 +241,8 @@ static int device_check(lua_State *L) {
 }
 
 static int device_flush(lua_State *L) {
+  lb_check_device(L, 1);
+  lb_no_more(L, 1);
   luhip_device_flush(lb_check_device(L, 1)->device);
   return lb_logged(L, 0);
 }

@@ -90,18 +90,20 @@ int lb_argument(lua_State *L, int idx, luhip_status kind, const char *format, ..
   lua_Debug ar;
   const bool meta = lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar) && strcmp(ar.namewhat, "metamethod") == 0;
   const char *name = lb_push_function_name(L);
-  bool method = strchr(name, ':') != NULL;
-  if (meta) /* x.shape, #x: no function that the user has called */
+  bool method = strchr(name, ':') != NULL, bare = meta;
+  if (meta) { /* x.shape, #x: no function that the user has called */
     lua_pushliteral(L, "");
-  else if (method && idx == 1)
-    lua_pushfstring(L, "calling '%s' on a bad object (", name);
-  else
+  } else if (method && idx == 1) {
+    bare = kind != LUHIP_E_TYPE; /* an object of the right class, in the wrong state */
+    lua_pushfstring(L, bare ? "%s: " : "calling '%s' on a bad object (", name);
+  } else {
     lua_pushfstring(L, "bad argument #%d to '%s' (", method ? idx - 1 : idx, name);
+  }
   va_list list;
   va_start(list, format);
   lua_pushvfstring(L, format, list);
   va_end(list);
-  lua_pushstring(L, meta ? "" : ")");
+  lua_pushstring(L, bare ? "" : ")");
   lua_concat(L, 3);
   wrap_message(L, luhip_error_kind_name(kind));
   return lb_throw(L);

@@ -86,6 +86,8 @@ void lb_future_result(lua_State *L, int idx) {
 
 /* f:wait() -> array */
 static int future_wait(lua_State *L) {
+  check_future(L, 1);
+  lb_no_more(L, 1);
   lua_settop(L, 1);
   lb_future_result(L, 1);
   return 1;
@@ -94,6 +96,7 @@ static int future_wait(lua_State *L) {
 /* f:ready() -> boolean; raises when the work failed */
 static int future_ready(lua_State *L) {
   struct lb_future *future = check_future(L, 1);
+  lb_no_more(L, 1);
   bool ready = true;
   luhip_error *error = NULL;
   luhip_status status = future->future ? luhip_future_ready(future->future, &ready, &error) : LUHIP_OK;
@@ -105,6 +108,7 @@ static int future_ready(lua_State *L) {
 /* f:fd() -> a descriptor that becomes readable when the read is done; the future owns it */
 static int future_fd(lua_State *L) {
   struct lb_future *future = check_future(L, 1);
+  lb_no_more(L, 1);
   int fd = -1;
   luhip_error *error = NULL;
   if (!future->future) return lb_argument(L, 1, LUHIP_E_ARGUMENT, "a future of a dry run has no descriptor");

@@ -22,16 +22,21 @@ static int take_step(lua_State *L, step function) {
 }
 
 static int stream_prepare_capture(lua_State *L) {
+  lb_check_stream(L, 1);
+  lb_no_more(L, 1);
   return take_step(L, luhip_stream_prepare_capture);
 }
 
 static int stream_begin_capture(lua_State *L) {
   lb_check_stream(L, 1);
+  lb_no_more(L, 1);
   lua_gc(L, LUA_GCCOLLECT);
   return take_step(L, luhip_stream_begin_capture);
 }
 
 static int stream_cancel_capture(lua_State *L) {
+  lb_check_stream(L, 1);
+  lb_no_more(L, 1);
   return take_step(L, luhip_stream_cancel_capture);
 }
 
@@ -47,6 +52,7 @@ static struct lb_graph *new_graph(lua_State *L, int idx, struct lb_device *owner
 /* s:end_capture() -> graph */
 static int stream_end_capture(lua_State *L) {
   const struct lb_stream *stream = lb_check_stream(L, 1);
+  lb_no_more(L, 1);
   lua_settop(L, 1);
   lua_getiuservalue(L, 1, 1);
   struct lb_graph *graph = new_graph(L, 2, stream->owner);
@@ -163,6 +169,7 @@ static int after_warmup(lua_State *L, int status, lua_KContext context) {
 /* dev:capture(fn [, { stream =, warmup = }]) -> graph */
 static int device_capture(lua_State *L) {
   struct lb_device *device = lb_check_device(L, DEVICE);
+  lb_no_more(L, 3);
   lb_check_function(L, FUNCTION, "fn");
   lua_settop(L, OPTIONS);
   lua_pushnil(L);
@@ -196,6 +203,7 @@ struct lb_graph *lb_check_graph(lua_State *L, int idx) {
 /* g:replay([stream]) */
 static int graph_replay(lua_State *L) {
   const struct lb_graph *graph = lb_check_graph(L, 1);
+  lb_no_more(L, 2);
   const struct lb_state *state = lb_state(L);
   struct lb_scope scope = lb_scope(L, state, graph->owner);
   if (!lua_isnoneornil(L, 2)) scope.stream = lb_check_stream(L, 2)->stream;
@@ -305,6 +313,8 @@ static void push_node(lua_State *L, size_t index) {
 
 /* g:nodes() -> { { kind =, ... }, ... } in the order of recording */
 static int graph_nodes(lua_State *L) {
+  lb_check_graph(L, 1);
+  lb_no_more(L, 1);
   size_t n = count_nodes(L, 1);
   lua_createtable(L, (int)n, 0);
   for (size_t i = 0; i < n; i++) {
@@ -328,6 +338,7 @@ static int free_text(lua_State *L) {
 /* g:dot() -> the graph in Graphviz's language */
 static int graph_dot(lua_State *L) {
   lb_check_graph(L, 1);
+  lb_no_more(L, 1);
   char **text = lua_newuserdatauv(L, sizeof *text, 0);
   *text = NULL;
   lua_createtable(L, 0, 1);

@@ -20,6 +20,7 @@ static int kernel_ready(lua_State *L) {
   const struct lb_kernel *kernel = lb_check(L, 1, LB_KERNEL);
   lb_owner(L, kernel->owner);
   if (!kernel->kernel && !kernel->lazy) lb_argument(L, 1, LUHIP_E_FREED, "the kernel was freed");
+  lb_no_more(L, 1);
   lua_pushboolean(L, kernel->kernel || (kernel->compiling && luhip_compile_ready(kernel->compiling)));
   return 1;
 }
@@ -38,6 +39,7 @@ static int occupancy(lua_State *L, const struct lb_kernel *kernel, int block, si
 /* k:occupancy(block [, shared]) -> blocks */
 static int kernel_occupancy(lua_State *L) {
   lb_check_kernel(L, 1);
+  lb_no_more(L, 3);
   lua_Integer block = lb_check_integer(L, 2, "block", 1, INT32_MAX);
   lua_Integer shared = lua_isnoneornil(L, 3) ? 0 : lb_check_integer(L, 3, "shared", 0, LUA_MAXINTEGER);
   lua_pushinteger(L, occupancy(L, lb_check_kernel(L, 1), (int)block, (size_t)shared));
@@ -55,6 +57,7 @@ static luhip_kernel_info kernel_info(lua_State *L, const struct lb_kernel *kerne
 /* k:suggest_block() -> the threads per block that keep most threads on a unit; the largest such */
 static int kernel_suggest_block(lua_State *L) {
   const struct lb_kernel *kernel = lb_check_kernel(L, 1);
+  lb_no_more(L, 1);
   int warp = kernel->owner->info.warp_size > 0 ? kernel->owner->info.warp_size : 1;
   int most = kernel_info(L, kernel).max_threads;
   if (most > kernel->owner->info.max_threads) most = kernel->owner->info.max_threads;

@@ -45,29 +45,13 @@ static void read_pool(lua_State *L, int idx, const char *where, luhip_pool *pool
     lb_raise(L, LUHIP_E_ARGUMENT, "%s.kind is missing; there are \"sliced\", \"exclusive\" and \"direct\"", where);
 }
 
-/* A list has the keys 1 to n alone. */
-static size_t list_length(lua_State *L, int idx, const char *what) {
-  size_t n = lua_rawlen(L, idx), found = 0;
-  for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-    if (lua_isinteger(L, -2)) {
-      found++;
-      continue;
-    }
-    if (lua_type(L, -2) == LUA_TSTRING)
-      lb_raise(L, LUHIP_E_ARGUMENT, "%s: unknown key \"%s\"; a list of pools is expected", what, lua_tostring(L, -2));
-    lb_raise(L, LUHIP_E_TYPE, "%s: a list of pools has no key that is a %s", what, lb_type_name(L, -2));
-  }
-  if (found != n) lb_raise(L, LUHIP_E_ARGUMENT, "%s: the list of pools has gaps", what);
-  if (n > LUHIP_MAX_POOLS)
-    lb_raise(L, LUHIP_E_ARGUMENT, "%s: the list has %I pools, %d is the most", what, (LUAI_UACINT)n, LUHIP_MAX_POOLS);
-  return n;
-}
-
 const luhip_pool *lb_push_pools(lua_State *L, int idx, const char *what, size_t *count) {
   idx = lua_absindex(L, idx);
   if (lua_type(L, idx) != LUA_TTABLE)
     lb_raise(L, LUHIP_E_TYPE, "%s must be the name of a preset or a list of pools, got %s", what, lb_type_name(L, idx));
-  size_t n = list_length(L, idx, what);
+  size_t n = lb_check_list(L, idx, what);
+  if (n > LUHIP_MAX_POOLS)
+    lb_raise(L, LUHIP_E_ARGUMENT, "%s: the list has %I pools, %d is the most", what, (LUAI_UACINT)n, LUHIP_MAX_POOLS);
   luhip_pool *list = lua_newuserdatauv(L, (n + 1) * sizeof *list, 0);
   memset(list, 0, (n + 1) * sizeof *list);
   for (size_t i = 0; i < n; i++) {
@@ -110,6 +94,7 @@ static luhip_stream *current_stream(lua_State *L, const struct lb_device *device
 /* dev:install_pools(layout): a preset's name, a list of pools, or what dev:plan gave */
 static int device_install_pools(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
+  lb_no_more(L, 2);
   luhip_error *error = NULL;
   luhip_status status = LUHIP_OK;
   luhip_pool preset[LUHIP_MAX_POOLS];
@@ -128,6 +113,7 @@ static int device_install_pools(lua_State *L) {
 /* dev:pools() -> the layout of the current stream, a list */
 static int device_pools(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
+  lb_no_more(L, 1);
   luhip_pool list[LUHIP_MAX_POOLS];
   luhip_error *error = NULL;
   size_t count;
@@ -173,6 +159,7 @@ static void push_info(lua_State *L, const luhip_pool_info *info) {
 /* dev:memory_pools() -> { { stream=, pinned=, role=, kind=, ... }, ... } */
 static int device_memory_pools(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
+  lb_no_more(L, 1);
   size_t count;
   const luhip_pool_info *infos = push_infos(L, device, &count);
   lua_createtable(L, (int)count, 0);
@@ -186,6 +173,7 @@ static int device_memory_pools(lua_State *L) {
 /* dev:memory_holders() -> { { id=, stream=, role=, bytes=, padding=, what= }, ... } */
 static int device_memory_holders(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
+  lb_no_more(L, 1);
   size_t max = luhip_device_holders(device->device, NULL, 0);
   luhip_holder *list = lua_newuserdatauv(L, (max + 1) * sizeof *list, 0);
   size_t count = luhip_device_holders(lb_owner(L, device), list, max);
@@ -238,6 +226,7 @@ static void set_streams(lua_State *L, const luhip_pool_info *infos, size_t count
 /* dev:memory() -> { buffers=, in_use=, ..., pinned = { in_use=, padding=, reserved= }, streams = { ... } } */
 static int device_memory(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
+  lb_no_more(L, 1);
   luhip_memory_info info;
   luhip_error *error = NULL;
   size_t count;
@@ -264,6 +253,7 @@ static int device_memory(lua_State *L) {
 
 static int device_memory_cleanup(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
+  lb_no_more(L, 1);
   luhip_error *error = NULL;
   struct lb_tries tries = {0};
   luhip_status status;

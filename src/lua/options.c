@@ -61,7 +61,7 @@ static size_t count_keys(lua_State *L, int idx) {
 static const char *const *read_list(lua_State *L, int anchor, int idx, const char *what, size_t *n) {
   bool single = lua_type(L, idx) == LUA_TSTRING;
   if (!single) check_table(L, idx, what);
-  *n = single ? 1 : (size_t)lua_rawlen(L, idx);
+  *n = single ? 1 : lb_check_list(L, idx, what);
   const char **list = keep_new(L, anchor, *n, sizeof *list);
   if (single) list[0] = keep_text(L, anchor, idx, what);
   for (size_t i = 0; !single && i < *n; i++) {

@@ -27,6 +27,7 @@ static luhip_profile *check_profile(lua_State *L, enum lb_class which, const cha
 /* dev:start_profile([stream]) -> window, on the current stream where none is given */
 int lb_device_start_profile(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
+  lb_no_more(L, 2);
   struct lb_stream *stream = lua_isnoneornil(L, 2) ? NULL : lb_check_stream(L, 2);
   struct lb_profile *window = lb_new(L, LB_WINDOW, sizeof *window, 1);
   window->owner = device;
@@ -41,6 +42,7 @@ int lb_device_start_profile(lua_State *L) {
 /* w:stop() -> duration */
 static int window_stop(lua_State *L) {
   check_profile(L, LB_WINDOW, "window");
+  lb_no_more(L, 1);
   struct lb_profile *duration = lb_new(L, LB_DURATION, sizeof *duration, 1);
   lua_getiuservalue(L, 1, 1);
   lua_setiuservalue(L, -2, 1);
@@ -97,6 +99,7 @@ static luhip_status wait_duration(void *object, const luhip_wait *wait, luhip_er
 /* d:wait() -> ms */
 static int duration_wait(lua_State *L) {
   check_profile(L, LB_DURATION, "duration");
+  lb_no_more(L, 1);
   struct duration duration = {lua_touserdata(L, 1), 0};
   lb_wait(L, wait_duration, &duration);
   lua_pushnumber(L, duration.ms);
@@ -105,6 +108,8 @@ static int duration_wait(lua_State *L) {
 
 /* d:ready() -> boolean; raises when the window is worthless */
 static int duration_ready(lua_State *L) {
+  check_profile(L, LB_DURATION, "duration");
+  lb_no_more(L, 1);
   bool ready = false;
   luhip_error *error = NULL;
   luhip_status status = luhip_profile_ready(check_profile(L, LB_DURATION, "duration"), &ready, &error);
@@ -116,6 +121,7 @@ static int duration_ready(lua_State *L) {
 /* d:span() -> start, stop: ms on the clock of core.monotime; waits */
 static int duration_span(lua_State *L) {
   check_profile(L, LB_DURATION, "duration");
+  lb_no_more(L, 1);
   struct duration duration = {lua_touserdata(L, 1), 0};
   lb_wait(L, wait_duration, &duration);
   double start = 0, stop = 0;

@@ -85,6 +85,7 @@ static struct lb_program *push_program(lua_State *L, int device, int source, int
 /* dev:compile(source [, options]) */
 int lb_device_compile(lua_State *L) {
   lb_check_device(L, 1);
+  lb_no_more(L, 3);
   luhip_compile_options options;
   lb_check_text(L, 2, "source");
   lua_settop(L, 3);
@@ -104,6 +105,8 @@ static int program_free(lua_State *L) {
 
 /* prog:kernels() -> list of names */
 static int program_kernels(lua_State *L) {
+  check_program(L, 1);
+  lb_no_more(L, 1);
   lua_newtable(L);
   size_t n = luhip_program_kernels(check_program(L, 1)->program);
   for (size_t i = 0; i < n; i++) {
@@ -116,6 +119,7 @@ static int program_kernels(lua_State *L) {
 /* prog:global(name [, dtype]) -> buffer over a __device__ or __constant__ variable */
 static int program_global(lua_State *L) {
   struct lb_program *program = check_program(L, 1);
+  lb_no_more(L, 3);
   const char *name = lb_check_text(L, 2, "name");
   luhip_dtype dtype = lua_isnoneornil(L, 3) ? LUHIP_U8 : lb_check_dtype(L, 3);
   lua_settop(L, 2);
@@ -185,6 +189,7 @@ static void push_kernel(lua_State *L, int idx, const char *name) {
 /* prog:kernel([name]) */
 static int program_kernel(lua_State *L) {
   check_program(L, 1);
+  lb_no_more(L, 2);
   const char *name = lua_isnoneornil(L, 2) ? NULL : lb_check_text(L, 2, "name");
   push_kernel(L, 1, name);
   return 1;
@@ -212,6 +217,7 @@ static int push_lazy(lua_State *L, struct lb_device *device, const luhip_compile
 /* dev:kernel(source [, name [, options]]); options may stand in the place of the name */
 int lb_device_kernel(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
+  lb_no_more(L, 4);
   luhip_compile_options options;
   enum lb_when when;
   lb_check_text(L, 2, "source");

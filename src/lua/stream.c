@@ -60,6 +60,7 @@ static int event_free(lua_State *L) {
 /* dev:stream() */
 int lb_device_stream(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
+  lb_no_more(L, 1);
   struct lb_stream *stream = new_stream(L, 1, device);
   luhip_error *error = NULL;
   luhip_status status;
@@ -73,6 +74,7 @@ int lb_device_stream(lua_State *L) {
 /* dev:streams() -> a list of those that exist */
 int lb_device_streams(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
+  lb_no_more(L, 1);
   size_t n = luhip_device_streams(device->device, NULL, 0);
   lua_createtable(L, (int)n, 0);
   luhip_stream **list = lua_newuserdatauv(L, (n + 1) * sizeof *list, 0);
@@ -112,6 +114,7 @@ static struct lb_event *push_record(lua_State *L, struct lb_device *device, int 
 /* dev:record([stream]) -> event, on the current stream where none is given */
 int lb_device_record(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
+  lb_no_more(L, 2);
   push_record(L, device, 1, lua_isnoneornil(L, 2) ? NULL : lb_check_stream(L, 2));
   return 1;
 }
@@ -124,12 +127,16 @@ static luhip_status wait_stream(void *object, const luhip_wait *wait, luhip_erro
 }
 
 static int stream_sync(lua_State *L) {
-  lb_wait(L, wait_stream, lb_check_stream(L, 1));
+  struct lb_stream *stream = lb_check_stream(L, 1);
+  lb_no_more(L, 1);
+  lb_wait(L, wait_stream, stream);
   return lb_logged(L, 0);
 }
 
 /* s:query() -> whether everything on it is done */
 static int stream_query(lua_State *L) {
+  lb_check_stream(L, 1);
+  lb_no_more(L, 1);
   bool done = false;
   luhip_error *error = NULL;
   luhip_status status = luhip_stream_query(lb_check_stream(L, 1)->stream, &done, &error);
@@ -141,6 +148,7 @@ static int stream_query(lua_State *L) {
 /* s:record() -> event */
 static int stream_record(lua_State *L) {
   struct lb_stream *stream = lb_check_stream(L, 1);
+  lb_no_more(L, 1);
   lua_getiuservalue(L, 1, 1);
   push_record(L, stream->owner, lua_gettop(L), stream);
   return 1;
@@ -149,6 +157,7 @@ static int stream_record(lua_State *L) {
 /* s:wait(event_or_stream): what comes later on s waits for it, on the device */
 static int stream_wait(lua_State *L) {
   struct lb_stream *stream = lb_check_stream(L, 1);
+  lb_no_more(L, 2);
   struct lb_event *event;
   if (lb_test(L, 2, LB_STREAM)) {
     struct lb_stream *other = lb_check_stream(L, 2);
@@ -194,11 +203,15 @@ static luhip_status wait_event(void *object, const luhip_wait *wait, luhip_error
 }
 
 static int event_wait(lua_State *L) {
-  lb_wait(L, wait_event, check_event(L, 1));
+  struct lb_event *event = check_event(L, 1);
+  lb_no_more(L, 1);
+  lb_wait(L, wait_event, event);
   return 0;
 }
 
 static int event_query(lua_State *L) {
+  check_event(L, 1);
+  lb_no_more(L, 1);
   bool done = false;
   luhip_error *error = NULL;
   luhip_status status = luhip_event_query(check_event(L, 1)->event, &done, &error);
@@ -209,6 +222,8 @@ static int event_query(lua_State *L) {
 
 /* e:elapsed(later) -> ms */
 static int event_elapsed(lua_State *L) {
+  check_event(L, 1);
+  lb_no_more(L, 2);
   double ms = 0;
   luhip_error *error = NULL;
   const struct lb_event *start = check_event(L, 1), *stop = check_event(L, 2);

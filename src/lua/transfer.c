@@ -74,6 +74,7 @@ void lb_transfer_read(lua_State *L, int device, struct lb_device *owner, luhip_b
 /* dev:read { x, y } -> { array, array } */
 int lb_device_read(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
+  lb_no_more(L, 2);
   size_t n;
   luhip_buffer **buffers = lb_push_buffers(L, 2, "buffers", &n);
   lb_transfer_read(L, 1, device, buffers, n, false);
@@ -86,6 +87,8 @@ static void read_pair(lua_State *L, lua_Integer i, struct lb_device *device, luh
   lua_rawgeti(L, 2, i);
   if (!lua_istable(L, -1))
     lb_argument(L, 2, LUHIP_E_TYPE, "entry %I is no { buffer, data } but %s", (LUAI_UACINT)i, lb_type_name(L, -1));
+  if (lb_check_list(L, -1, "an entry { buffer, data }") > 2)
+    lb_argument(L, 2, LUHIP_E_ARGUMENT, "entry %I is { buffer, data } and more", (LUAI_UACINT)i);
   lua_rawgeti(L, -1, 1);
   const struct lb_buffer *buffer = lb_test(L, -1, LB_BUFFER);
   if (!buffer)
@@ -107,10 +110,11 @@ static void read_pair(lua_State *L, lua_Integer i, struct lb_device *device, luh
 /* dev:write { {x, data}, {y, data} } */
 int lb_device_write(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
+  lb_no_more(L, 2);
   if (!lua_istable(L, 2))
     lb_argument(L, 2, LUHIP_E_TYPE, "a list of { buffer, data } expected, got %s", lb_type_name(L, 2));
   lua_settop(L, 2);
-  size_t n = (size_t)lua_rawlen(L, 2);
+  size_t n = lb_check_list(L, 2, "device:write");
   luhip_source *sources = lua_newuserdatauv(L, (n + 1) * sizeof *sources, 0);
   lua_createtable(L, (int)n, 0);
   for (size_t i = 0; i < n; i++) {
@@ -124,8 +128,9 @@ int lb_device_write(lua_State *L) {
 /* dev:staging { bytes, bytes } -> { array of u8, ... } */
 int lb_device_staging(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
+  lb_no_more(L, 2);
   if (!lua_istable(L, 2)) lb_argument(L, 2, LUHIP_E_TYPE, "a list of byte counts expected, got %s", lb_type_name(L, 2));
-  size_t n = (size_t)lua_rawlen(L, 2);
+  size_t n = lb_check_list(L, 2, "device:staging");
   lua_createtable(L, (int)n, 0);
   for (size_t i = 0; i < n; i++) {
     luhip_layout layout = {.dtype = LUHIP_U8, .ndim = 1};
@@ -162,6 +167,7 @@ static luhip_status wait_resource(void *object, const luhip_wait *wait, luhip_er
 /* dev:resource(x) -> r: r.pointer, r.bytes; keeps the memory while held */
 int lb_device_resource(lua_State *L) {
   struct lb_device *device = lb_check_device(L, 1);
+  lb_no_more(L, 2);
   struct lb_buffer *buffer = lb_check_buffer(L, 2);
   struct resource *resource = lb_new(L, LB_RESOURCE, sizeof *resource, 1);
   lua_pushvalue(L, 1);

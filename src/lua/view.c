@@ -19,6 +19,7 @@ static luhip_layout layout_of(lua_State *L) {
 /* m:slice(first [, last]) */
 static int view_slice(lua_State *L) {
   luhip_layout layout = layout_of(L);
+  lb_no_more(L, 3);
   size_t offset, length;
   lua_settop(L, 3);
   lb_check_range(L, 2, layout.shape[0], &offset, &length);
@@ -30,7 +31,10 @@ static int view_slice(lua_State *L) {
 /* m:row(i): one dimension less */
 static int view_row(lua_State *L) {
   luhip_layout layout = layout_of(L);
-  if (layout.ndim < (layout.record ? 3 : 2)) lb_argument(L, 1, LUHIP_E_SHAPE, "a 1-D buffer has no rows; use slice");
+  lb_no_more(L, 2);
+  if (layout.ndim < (layout.record ? 3 : 2))
+    lb_argument(L, 1, LUHIP_E_SHAPE, "%s has one dimension and no rows; slice(i, i) is one element",
+                lb_push_shape(L, &layout));
   lua_Integer i = lb_check_integer(L, 2, "row", 1, (lua_Integer)layout.shape[0]);
   layout = lb_slice_layout(&layout, (size_t)i - 1, 1);
   layout.ndim--;
@@ -48,6 +52,7 @@ static int dimensions(const luhip_layout *layout) {
 /* m:columns(first [, last]): part of the last dimension */
 static int view_columns(lua_State *L) {
   luhip_layout layout = layout_of(L);
+  lb_no_more(L, 3);
   size_t offset, length;
   int last = dimensions(&layout) - 1;
   lua_settop(L, 3);
@@ -61,6 +66,7 @@ static int view_columns(lua_State *L) {
 /* m:reshape(shape): of a contiguous buffer */
 static int view_reshape(lua_State *L) {
   luhip_layout layout = layout_of(L);
+  lb_no_more(L, 2);
   luhip_layout shaped = {.dtype = layout.dtype};
   lb_check_shape(L, 2, &shaped);
   if (layout.record) {
@@ -78,7 +84,7 @@ static int view_reshape(lua_State *L) {
                 (LUAI_UACINT)(layout.count / one), lua_tostring(L, -1), (LUAI_UACINT)(shaped.count / one));
   }
   if (!luhip_buffer_is_contiguous(lb_check_buffer(L, 1)->buffer))
-    lb_argument(L, 1, LUHIP_E_SHAPE, "the buffer is not contiguous; reshape m:contiguous()");
+    lb_argument(L, 1, LUHIP_E_SHAPE, "the buffer is a view with gaps; reshape its contiguous()");
   lb_push_view(L, 1, &shaped);
   return 1;
 }
@@ -86,6 +92,7 @@ static int view_reshape(lua_State *L) {
 /* m:transpose(): the dimensions in reverse order */
 static int view_transpose(lua_State *L) {
   luhip_layout layout = layout_of(L), turned = layout;
+  lb_no_more(L, 1);
   int n = dimensions(&layout);
   for (int i = 0; i < n; i++) {
     turned.shape[i] = layout.shape[n - 1 - i];
@@ -97,6 +104,8 @@ static int view_transpose(lua_State *L) {
 
 /* m:view(dtype): the same bytes; the last dimension grows or shrinks. Structs show theirs as one more dimension. */
 static int view_view(lua_State *L) {
+  lb_check_buffer(L, 1);
+  lb_no_more(L, 2);
   if (lb_is_struct(L, 2)) return lb_view_records(L);
   luhip_layout layout = layout_of(L);
   layout.record = 0;
@@ -128,7 +137,8 @@ static luhip_layout span_of(const luhip_layout *layout);
 /* m:span(): the memory from the first element to the last as a flat buffer, for kernels that take strides */
 static int view_span(lua_State *L) {
   luhip_layout layout = layout_of(L);
-  if (layout.record) lb_argument(L, 1, LUHIP_E_TYPE, "structs: take the span of their view(\"u8\")");
+  lb_no_more(L, 1);
+  if (layout.record) lb_raise(L, LUHIP_E_TYPE, "buffer:span: of structs, take the span of their view(\"u8\")");
   luhip_layout span = span_of(&layout);
   lb_push_view(L, 1, &span);
   return 1;
@@ -220,6 +230,7 @@ static int push_from_array(lua_State *L) {
 /* m:contiguous(): the buffer itself where it is; else a packed copy */
 static int view_contiguous(lua_State *L) {
   struct lb_buffer *buffer = lb_check_buffer(L, 1);
+  lb_no_more(L, 1);
   luhip_layout layout = layout_of(L);
   lua_settop(L, 1);
   if (luhip_buffer_is_contiguous(buffer->buffer)) return 1;
@@ -243,7 +254,8 @@ static int view_contiguous(lua_State *L) {
 /* m:astype(dtype): a converted copy. Fractions are cut off for integer types, as C does. */
 static int view_astype(lua_State *L) {
   luhip_layout layout = layout_of(L);
-  if (layout.record) lb_argument(L, 1, LUHIP_E_TYPE, "structs are no numbers; view takes their bytes");
+  lb_no_more(L, 2);
+  if (layout.record) lb_raise(L, LUHIP_E_TYPE, "buffer:astype: structs are no numbers; view takes their bytes");
   luhip_layout target = layout;
   target.dtype = lb_check_dtype(L, 2);
   if (!lb_layout_pack(&target)) lb_argument(L, 2, LUHIP_E_TOO_BIG, "more than memory can address");

@@ -82,7 +82,7 @@ class {
     },
     { "stream(): luhip.stream", "A new stream.", raises = "too_many_streams" },
     { "streams(): luhip.stream[]", "All streams that are there, the default stream first." },
-    { "record(): luhip.event", "An event on the current stream." },
+    { "record(stream?: luhip.stream): luhip.event", "An event on a stream, the current one by default." },
     {
       "with(stream: luhip.stream, fn: function, ...: any): any",
       "Runs fn with the stream as the current one, in this coroutine and those it creates. Gives what fn gives.",
@@ -190,8 +190,11 @@ class {
     { "read(first?: integer, last?: integer): luhip.array", "Reads elements, or rows of an n-D buffer, and waits." },
     { "read_async(first?: integer, last?: integer): luhip.future", "The same without waiting." },
     { "read_into(array: luhip.array)", "Reads into a host array of the same count and type, and waits." },
-    { "totable(): table", "The values, nested by shape." },
-    { "bytes_string(): string", "The bytes, packed." },
+    {
+      "totable(first?: integer, last?: integer): table",
+      "The values, nested by shape, or those of some elements or rows.",
+    },
+    { "bytes_string(first?: integer, last?: integer): string", "The bytes, packed, of the same." },
     {
       "slice(first: integer, last: integer): luhip.buffer",
       "Elements, or rows of an n-D buffer, both ends included.",
@@ -253,8 +256,8 @@ class {
     },
     { "kernels(): string[]", "The names there are." },
     {
-      "global(name: string): luhip.buffer",
-      "A `__device__` or `__constant__` variable as a buffer.",
+      "global(name: string, dtype?: luhip.dtype): luhip.buffer",
+      "A `__device__` or `__constant__` variable as a buffer of these elements, bytes by default.",
       raises = "not_found",
     },
     { "free()", "Lets go of it; kernels of it go on." },
