@@ -81,6 +81,42 @@ describe("tune.best", function()
       })
     )
     assert.same({ 2 }, order(path, { N = 1 }, { space = tune.space { params = { A = { 2, 4 } } } }))
+    support.assert_error_kind("not_found", function()
+      tune.best("k", DEVICE, { N = 1 }, { store = path, where = "A > 3" })
+    end, "3 configurations do not satisfy the constraints")
+  end)
+
+  it("counts ten of those that satisfy the constraints", function()
+    local rows = {}
+    for i = 1, 30 do
+      rows[i] = { OWN, { N = 1 }, i, 1.0 * i }
+    end
+    local path = stored(rows)
+    assert.same({ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, order(path, { N = 1 }))
+    assert.same({ 12, 13, 14, 15, 16, 17, 18, 19, 20, 21 }, order(path, { N = 1 }, { where = "A > 11" }))
+    assert.same({ 12, 13 }, order(path, { N = 1 }, { where = "A > 11", top = 2 }))
+  end)
+
+  it("refuses constraints that say nothing", function()
+    local path = stored { { OWN, { N = 1 }, 1, 1.0 } }
+    for said, where in pairs { ["'B' is no parameter of 'k'; there are A"] = "A > 0 and B > 1", ["where: "] = "A >" } do
+      support.assert_error_kind("argument", function()
+        tune.best("k", DEVICE, { N = 1 }, { store = path, where = where })
+      end, said)
+    end
+    support.assert_error_kind("type", function()
+      tune.best("k", DEVICE, { N = 1 }, { store = path, where = { 5 } })
+    end, "where: an expression or a function expected, not a number")
+  end)
+
+  it("ranks by what was tuned for last, behind it what was tuned for something else", function()
+    local path = stored {
+      { OWN, { N = 1 }, 1, 1.0 },
+      { OWN, { N = 1 }, 2, 5.0, { objective = "w", higher = true, metrics = { w = 2 } } },
+      { OWN, { N = 1 }, 3, 0.5 },
+      { OWN, { N = 1 }, 4, 4.0, { objective = "w", higher = true, metrics = { w = 3 } } },
+    }
+    assert.same({ 4, 2, 1, 3 }, order(path, { N = 1 }))
   end)
 
   it("falls back to the next when a winner fails, and says why", function()

@@ -203,6 +203,48 @@ describe("luhip tune", function()
     assert.equal(4, #store.read(folder .. "/all.tune"):rows())
   end)
 
+  it("says what it left out, and refuses to guess", function()
+    local folder = support.temporary_directory()
+    local s = store.open(folder .. "/a.tune")
+    for i, name in ipairs { "k", "k", "other" } do
+      s:append { kind = "row", key = name, name = name, params = { A = i, B = true }, status = "ok", ms = i, time = i }
+    end
+    s:append { kind = "later", key = "x", params = {} }
+    s:append { kind = "default", name = "k", params = { A = 7 } }
+    s:close()
+    local function run(code, words, ...)
+      local result = luhip(words, folder)
+      assert.equal(code, result.code, result.stderr)
+      for _, text in ipairs { ... } do
+        assert.truthy((result.stdout .. result.stderr):find(text, 1, true), result.stdout .. result.stderr)
+      end
+    end
+    run(0, { "inspect", "a.tune" }, "3 records, 0 damaged lines, 1 of a later version", "1 ms", "default of k: A=7")
+    run(0, { "convert", "--format", "kernel_tuner", "a.tune", "kt.json" }, "2 rows, those of the first", "left out: 1")
+    assert.truthy(support.read_file(folder .. "/kt.json"):find('"1,True"', 1, true), "keys as Python has them")
+    run(0, { "convert", "kt.json", "b.tune" }, "2 rows, 2 of them added")
+    run(0, { "convert", "kt.json", "b.tune" }, "2 rows, 0 of them added")
+    os.rename(folder .. "/kt.json", folder .. "/kt")
+    run(0, { "convert", "kt", "b.tune" }, "2 rows, 0 of them added")
+    for _, to in ipairs { "o.xyz", "o", ".tune", "x.tune/o" } do
+      run(2, { "convert", "a.tune", to }, ("'%s'"):format(to), ".tune (a store), .json or .csv")
+    end
+    run(2, { "convert", "--format", "t4", "a.tune", "o.csv" }, "--format is of a JSON file")
+    run(2, { "convert", "--name", "n", "a.tune", "o.csv" }, "--name and --device are of rows that come from JSON")
+    run(1, { "merge", "nowhere/o.tune", "a.tune" }, "there is no folder nowhere")
+    run(1, { "convert", "a.tune", "nowhere/o.tune" }, "there is no folder nowhere")
+    assert.is_nil(io.open(folder .. "/nowhere"))
+    run(0, { "convert", "a.tune", "o.csv" }, "3 rows")
+    local csv = support.read_file(folder .. "/o.csv")
+    for _, words in ipairs { { "inspect", "o.csv" }, { "merge", "m.tune", "o.csv" }, { "merge", "o.csv", "a.tune" } } do
+      run(1, words, "o.csv: it is no store of tuning runs")
+    end
+    assert.equal(csv, support.read_file(folder .. "/o.csv"))
+    run(0, { "prune", "a.tune", "--keep", "1" }, "2 of 3 rows kept")
+    run(0, { "inspect", "a.tune" }, "2 records, 0 damaged lines, 1 of a later version", "default of k: A=7")
+    run(2, { "prune", "postgres://x/y" }, "a store's file expected")
+  end)
+
   it("names what is wrong with its arguments", function()
     local folder = support.temporary_directory()
     for text, words in pairs {

@@ -171,6 +171,68 @@ describe("a store", function()
     assert.equal(800, #read:rows())
   end)
 
+  it("goes on in the file that has its name, when another one took it", function()
+    local path = file()
+    local s, other = store.open(path), store.open(path .. ".new")
+    s:append(row(1))
+    other:append(row(2))
+    other:close()
+    assert.is_true(os.rename(path .. ".new", path))
+    s:append(row(3))
+    s:append(row(4))
+    local kept = {}
+    for i, one in ipairs(store.read(path):rows()) do
+      kept[i] = one.params.A
+    end
+    assert.same({ 2, 3, 4 }, kept)
+    os.remove(path)
+    s:append(row(5))
+    s:close()
+    assert.equal(1, #store.read(path):rows())
+  end)
+
+  it("lets nobody append while it is locked", function()
+    local path = file()
+    local journal, script = core.journal(path), path .. ".lua"
+    support.write_file(
+      script,
+      'require("luhip.core").journal(arg[1]):append "{}" io.open(arg[1] .. ".done", "w"):close()'
+    )
+    journal:lock()
+    support.run(
+      ("%s %s %s & echo $!"):format(support.quote(support.interpreter), support.quote(script), support.quote(path)),
+      { env = support.environment() }
+    )
+    support.write_file(path .. ".new", "")
+    assert.is_true(os.rename(path .. ".new", path))
+    assert.is_nil(io.open(path .. ".done"))
+    journal:unlock()
+    journal:close()
+    local done
+    repeat
+      os.execute "sleep 0.02"
+      done = io.open(path .. ".done")
+    until done
+    done:close()
+    assert.equal(1, #core.journal_records(path))
+  end)
+
+  it("is no other file", function()
+    local path = file()
+    for _, text in ipairs { "name,device\n1,2\n", '{"a": 1}\n', "x" } do
+      support.write_file(path, text)
+      assert.is_nil((store.read(path)))
+      support.assert_error_kind("file", function()
+        store.open(path)
+      end, path, "no store of tuning runs")
+      assert.equal(text, support.read_file(path))
+    end
+    for _, text in ipairs { "", "\n", 'deadbeef {"a', "deadb", ("\0"):rep(100), "deadbeef x\ndeadbeef y\n" } do
+      support.write_file(path, text)
+      assert.equal(0, store.read(path).count)
+    end
+  end)
+
   it("counts starts without an end", function()
     local s = store.open(file())
     local start = { kind = "start", name = "k", key = row(1).key, params = { A = 1 } }

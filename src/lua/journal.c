@@ -46,6 +46,17 @@ static int journal_flush(lua_State *L) {
                                   : 0; /* EINVAL: a pipe, a device */
 }
 
+/* journal:lock(): nobody appends until journal:unlock(); what is renamed to its name meanwhile replaces it */
+static int journal_hold(lua_State *L) {
+  int error = journal_lock(check_journal(L)->journal);
+  return error ? failed(L, error, "lock the journal") : 0;
+}
+
+static int journal_release(lua_State *L) {
+  journal_unlock(check_journal(L)->journal);
+  return 0;
+}
+
 static int journal_free(lua_State *L) {
   struct lb_journal *j = lb_check(L, 1, LB_JOURNAL);
   struct journal *journal = j->journal;
@@ -55,8 +66,13 @@ static int journal_free(lua_State *L) {
 }
 
 void lb_open_journal(lua_State *L) {
-  static const luaL_Reg methods[] = {
-      {"append", journal_add}, {"sync", journal_flush}, {"close", journal_free}, {"free", journal_free}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"append", journal_add},
+                                     {"sync", journal_flush},
+                                     {"lock", journal_hold},
+                                     {"unlock", journal_release},
+                                     {"close", journal_free},
+                                     {"free", journal_free},
+                                     {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", journal_free}, {"__close", journal_free}, {NULL, NULL}};
   lb_class_register(L, LB_JOURNAL, &(struct lb_class_functions){methods, NULL, meta});
 }

@@ -82,7 +82,17 @@ static int scan_lines(lua_State *L) {
   return 0;
 }
 
-/* core.journal_records(path) -> records, how many lines are damaged; or nil and why not: the path and a reason */
+/* Whether a text without records begins with what no line of a journal begins with, not even one that was cut, or that a
+   failure of the machine left as zeros. */
+static bool is_foreign(const struct lb_records *r) {
+  if (r->count > 0) return false;
+  for (size_t i = 0; i < r->bytes && i < 8 && r->text[i] != '\n'; i++)
+    if (r->text[i] && !strchr("0123456789abcdef", r->text[i])) return true;
+  return false;
+}
+
+/* core.journal_records(path) -> records, how many lines are damaged, whether the file is something else; or nil and why not:
+   the path and a reason */
 int lb_journal_records(lua_State *L) {
   struct scan s = {.records = lb_push_records(L, lb_check_text(L, 1, "path"))};
   if (!s.records) return 2;
@@ -97,7 +107,8 @@ int lb_journal_records(lua_State *L) {
     s.damaged += status != LUA_OK; /* the checksum is right, but whoever wrote it knew no JSON */
   } while (status != LUA_OK);
   lua_pushinteger(L, s.damaged);
-  return 2;
+  lua_pushboolean(L, is_foreign(s.records));
+  return 3;
 }
 
 /* ---- members ------------------------------------------------------------------------------------------------------- */
@@ -312,6 +323,14 @@ static int records_get(lua_State *L) {
   return 1;
 }
 
+/* records:text(i) -> its JSON, as it was written */
+static int records_text(lua_State *L) {
+  struct lb_records *r = check_records(L);
+  lua_Integer i = lb_check_integer(L, 2, "number", 1, (lua_Integer)r->count);
+  lua_pushlstring(L, r->text + r->spans[i - 1].start, r->spans[i - 1].length);
+  return 1;
+}
+
 static int records_length(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)check_records(L)->count);
   return 1;
@@ -329,8 +348,11 @@ static int records_free(lua_State *L) {
 }
 
 void lb_open_records(lua_State *L) {
-  static const luaL_Reg methods[] = {
-      {"get", records_get}, {"columns", records_columns}, {"texts", records_texts}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"get", records_get},
+                                     {"text", records_text},
+                                     {"columns", records_columns},
+                                     {"texts", records_texts},
+                                     {NULL, NULL}};
   static const luaL_Reg meta[] = {
       {"__len", records_length}, {"__gc", records_free}, {"__close", records_free}, {NULL, NULL}};
   lb_class_register(L, LB_RECORDS, &(struct lb_class_functions){methods, NULL, meta});

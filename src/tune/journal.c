@@ -22,6 +22,7 @@ enum { SUM = 8, OLD_SUM = 16 }; /* hexadecimal digits */
 
 struct journal {
   int fd;
+  char *path;
   off_t ended; /* the size at which the file was seen to end with a newline */
   char *line;
   size_t capacity;
@@ -45,13 +46,19 @@ static void old_checksum(const char *record, size_t bytes, char sum[OLD_SUM]) {
   }
 }
 
+static int open_file(const char *path, int *fd) {
+  do *fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  while (*fd < 0 && errno == EINTR);
+  return *fd < 0 ? errno : 0;
+}
+
 int journal_open(const char *path, struct journal **journal) {
   struct journal *j = calloc(1, sizeof *j);
   if (!j) return ENOMEM;
-  do j->fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-  while (j->fd < 0 && errno == EINTR);
-  if (j->fd < 0) {
-    int error = errno;
+  j->path = strdup(path);
+  int error = j->path ? open_file(path, &j->fd) : ENOMEM;
+  if (error) {
+    free(j->path);
     free(j);
     return error;
   }
@@ -62,8 +69,39 @@ int journal_open(const char *path, struct journal **journal) {
 void journal_close(struct journal *j) {
   if (!j) return;
   close(j->fd);
+  free(j->path);
   free(j->line);
   free(j);
+}
+
+/* Locks the file that has the journal's name now: that may be another one after the wait, or since the last time. */
+static int lock(struct journal *j, struct stat *info) {
+  for (;;) {
+    while (flock(j->fd, LOCK_EX) != 0)
+      if (errno != EINTR) return errno;
+    if (fstat(j->fd, info) != 0) break;
+    if (info->st_nlink > 0) return 0;
+    int fd, error = open_file(j->path, &fd);
+    if (error) {
+      flock(j->fd, LOCK_UN);
+      return error;
+    }
+    close(j->fd);
+    j->fd = fd;
+    j->ended = 0;
+  }
+  int error = errno;
+  flock(j->fd, LOCK_UN);
+  return error;
+}
+
+int journal_lock(struct journal *j) {
+  struct stat info;
+  return lock(j, &info);
+}
+
+void journal_unlock(struct journal *j) {
+  flock(j->fd, LOCK_UN);
 }
 
 static bool make_room(struct journal *j, size_t bytes) {
@@ -92,13 +130,10 @@ static int write_line(struct journal *j, const char *line, size_t bytes, off_t s
   return 0;
 }
 
-static int append_locked(struct journal *j, size_t bytes) {
-  struct stat info;
+static int append_locked(struct journal *j, size_t bytes, off_t size) {
   char last = '\n';
-  if (fstat(j->fd, &info) != 0) return errno;
-  if (info.st_size > 0 && info.st_size != j->ended && pread(j->fd, &last, 1, info.st_size - 1) < 0) return errno;
-  return last == '\n' ? write_line(j, j->line + 1, bytes - 1, info.st_size)
-                      : write_line(j, j->line, bytes, info.st_size);
+  if (size > 0 && size != j->ended && pread(j->fd, &last, 1, size - 1) < 0) return errno;
+  return last == '\n' ? write_line(j, j->line + 1, bytes - 1, size) : write_line(j, j->line, bytes, size);
 }
 
 int journal_append(struct journal *j, const char *record, size_t bytes) {
@@ -110,9 +145,10 @@ int journal_append(struct journal *j, const char *record, size_t bytes) {
   checksum(record, bytes, j->line + 1);
   j->line[1 + SUM] = ' ';
   memcpy(j->line + 1 + SUM + 1, record, bytes);
-  while (flock(j->fd, LOCK_EX) != 0)
-    if (errno != EINTR) return errno;
-  int error = append_locked(j, length);
+  struct stat info;
+  int error = lock(j, &info);
+  if (error) return error;
+  error = append_locked(j, length, info.st_size);
   flock(j->fd, LOCK_UN);
   return error;
 }

@@ -19,6 +19,10 @@ int journal_open(const char *path, struct journal **journal);
 /* The record has no newline in it. On an error the file is what it was, as far as that can be had. */
 int journal_append(struct journal *journal, const char *record, size_t bytes);
 int journal_sync(struct journal *journal);
+/* Nobody appends until it is unlocked, this journal neither. Whoever renames another file to the journal's name meanwhile
+   replaces it: those who wait, and those who come later, append to that one. */
+int journal_lock(struct journal *journal);
+void journal_unlock(struct journal *journal);
 void journal_close(struct journal *journal);
 
 enum journal_line { JOURNAL_RECORD, JOURNAL_DAMAGED, JOURNAL_END };

@@ -1,6 +1,7 @@
 --- The stored winner: `tune.best("matmul", dev, { N = 4096 })`.
 --
--- Candidates come in this order; of each kind the best of every device and problem, ten at most:
+-- Candidates come in this order; of each kind the best of every device and problem that satisfy the caller's
+-- constraints, ten at most:
 --
 -- 1. the same device and the same problem; those measured with the device's present driver and compiler first,
 -- 2. the same device and the nearest problem: of the same fields, with texts equal; the distance is the sum over the
@@ -8,8 +9,7 @@
 -- 3. other devices: those of the same arch first, then by the same distance,
 -- 4. the default that the caller gives, or that the tuning run declared.
 --
--- One that does not satisfy the caller's constraints is passed over. `next` goes on to the next one when a winner
--- fails where it is used; with `try`, that happens by itself.
+-- `next` goes on to the next one when a winner fails where it is used; with `try`, that happens by itself.
 -- Dependencies: luhip.core, luhip.errors, luhip.tune.{expr,space,store}.
 -- @module luhip.tune.best
 
@@ -122,59 +122,113 @@ local function ordered_groups(rows, name, device, problem)
   return list
 end
 
-local function candidates_of(stored, name, device, problem, options)
-  local list, seen = {}, {}
-  local function add(params, row, why)
-    local text = store.config_text(params)
-    if not seen[text] then
-      seen[text] = true
-      list[#list + 1] = { params = params, row = row, why = why }
-    end
-  end
-  for _, entry in ipairs(stored and ordered_groups(stored:rows(name), name, device, problem) or {}) do
-    local rows = entry.order == 1 and current_first(entry.group.rows, device) or entry.group.rows
-    for i = 1, math.min(#rows, options.top or TOP) do
-      add(rows[i].params, rows[i], entry.why)
-    end
-  end
-  local default = options.default or stored and stored.defaults[name]
-  if default then
-    add(default, nil, "the declared default")
-  end
-  return list
-end
-
 -- ---- constraints --------------------------------------------------------------------------------------------------
 
-local function holds(w, params)
+local function test_of(w)
   if type(w) == "table" then
     w = w[1]
   end
   if type(w) == "function" then
-    local ok, result = pcall(w, params)
-    return ok and result and true or false
+    return function(params)
+      local ok, result = pcall(w, params)
+      return ok and result
+    end
+  elseif type(w) ~= "string" then
+    errors.raise("type", "tune.best: where: an expression or a function expected, not a %s", type(w))
   end
-  local ok, result = pcall(function()
-    return (expr.parse(w):test(params))
-  end)
-  return ok and result
+  local ok, parsed = pcall(expr.parse, w)
+  if not ok then
+    errors.raise("argument", "tune.best: where: %s", errors.message(parsed))
+  end
+  return function(params)
+    local tested, result = pcall(parsed.test, parsed, params)
+    return tested and result
+  end,
+    parsed.names
 end
 
-local function satisfies(params, options)
+-- What tells whether a configuration satisfies the constraints, and the names that these have for parameters.
+local function constraints_of(options)
+  local where, tests, names = options.where, {}, {}
   if options.space then
-    local ok, i = pcall(options.space.index, options.space, params)
-    return ok and i ~= nil
+    return function(params)
+      local ok, i = pcall(options.space.index, options.space, params)
+      return ok and i ~= nil
+    end,
+      names
   end
-  local where = options.where
-  if type(where) ~= "table" then
-    where = { where }
+  for i, w in ipairs(type(where) == "table" and where or { where }) do
+    local test, used = test_of(w)
+    tests[i] = test
+    table.move(used or {}, 1, used and #used or 0, #names + 1, names)
   end
-  for _, w in ipairs(where) do
-    if not holds(w, params) then
-      return false
+  return function(params)
+    for _, test in ipairs(tests) do
+      if not test(params) then
+        return false
+      end
+    end
+    return true
+  end,
+    names
+end
+
+-- Names in constraints that no group of configurations has.
+local function check_names(names, name, groups, default)
+  local known = {}
+  for _, entry in ipairs(groups) do
+    for param in pairs(entry.group.rows[1].params) do
+      known[param] = true
     end
   end
-  return true
+  for param in pairs(default or {}) do
+    known[param] = true
+  end
+  for _, used in ipairs(next(known) and names or {}) do
+    if not known[used] then
+      local list = {}
+      for param in pairs(known) do
+        list[#list + 1] = param
+      end
+      table.sort(list)
+      local there = table.concat(list, ", ")
+      errors.raise("argument", "tune.best: where: '%s' is no parameter of '%s'; there are %s", used, name, there)
+    end
+  end
+end
+
+-- ---- the list -----------------------------------------------------------------------------------------------------
+
+-- Candidates in order, and how many were left out since they do not satisfy the constraints.
+local function candidates_of(stored, name, device, problem, options)
+  local list, seen, refused = {}, {}, 0
+  local satisfies, names = constraints_of(options)
+  local function add(params, row, why)
+    local text = store.config_text(params)
+    if seen[text] == nil then
+      seen[text] = satisfies(params)
+      refused = refused + (seen[text] and 0 or 1)
+      list[#list + 1] = seen[text] and { params = params, row = row, why = why } or nil
+    end
+    return seen[text]
+  end
+  local default = options.default or stored and stored.defaults[name]
+  local groups = stored and ordered_groups(stored:rows(name), name, device, problem) or {}
+  check_names(names, name, groups, default)
+  for _, entry in ipairs(groups) do
+    local rows, added = entry.group.rows, 0
+    rows = entry.order == 1 and current_first(rows, device) or rows
+    for _, row in ipairs(rows) do
+      added = added + (add(row.params, row, entry.why) and 1 or 0)
+      if added >= (options.top or TOP) then
+        break
+      end
+    end
+  end
+  if default then
+    add(default, nil, "the declared default")
+  end
+  return list, refused
 end
 
 -- ---- the object ---------------------------------------------------------------------------------------------------
@@ -198,28 +252,24 @@ local function copy(params)
   return result
 end
 
--- Sets the next candidate that satisfies the constraints and works; false at the end.
+-- Sets the next candidate that works; false at the end.
 local function step(self)
   while self._at < #self._candidates do
     self._at = self._at + 1
     local candidate = self._candidates[self._at]
-    if not satisfies(candidate.params, self._options) then
-      self._refused[#self._refused + 1] = config_text(candidate.params) .. " does not satisfy the constraints"
-    else
-      self.params, self.row, self.why = copy(candidate.params), candidate.row, candidate.why
-      self.ms = candidate.row and candidate.row.ms
-      local ok, e = true, nil
-      if self._options.try then
-        ok, e = pcall(self._options.try, self.params, self)
-      end
-      if ok then
-        self.result = e
-        return true
-      elseif errors.kind(e) == "interrupted" or (type(e) == "string" and e:find "interrupted!") then
-        error(e, 0)
-      end
-      self._refused[#self._refused + 1] = config_text(candidate.params) .. ": " .. errors.message(e)
+    self.params, self.row, self.why = copy(candidate.params), candidate.row, candidate.why
+    self.ms = candidate.row and candidate.row.ms
+    local ok, e = true, nil
+    if self._options.try then
+      ok, e = pcall(self._options.try, self.params, self)
     end
+    if ok then
+      self.result = e
+      return true
+    elseif errors.kind(e) == "interrupted" or (type(e) == "string" and e:find "interrupted!") then
+      error(e, 0)
+    end
+    self._refused[#self._refused + 1] = config_text(candidate.params) .. ": " .. errors.message(e)
   end
   return false
 end
@@ -308,7 +358,12 @@ function best.find(name, device, problem, options)
   check(name, device, problem, options)
   local stored, path = find_store(name, options)
   local self = setmetatable({ name = name, _at = 0, _refused = {}, _options = options, _path = path }, Best)
-  self._candidates = candidates_of(stored, name, device, problem, options)
+  local refused
+  self._candidates, refused = candidates_of(stored, name, device, problem, options)
+  if refused > 0 then
+    local text = refused == 1 and "1 configuration does" or ("%d configurations do"):format(refused)
+    self._refused[1] = text .. " not satisfy the constraints"
+  end
   if not step(self) then
     exhausted(self)
   end

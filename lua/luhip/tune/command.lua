@@ -188,17 +188,37 @@ local function open_to_read(path)
   return stored
 end
 
-local function is_store(path)
-  return not path:find "%.json$" and not path:find "%.json%.gz$"
+-- Opens a store to add to, which may be a new one in a folder that is there.
+local function open_target(path)
+  local folder = not store.is_database(path) and path:match "^(.+)/[^/]*$"
+  if folder and not core.folder_names(folder) then
+    errors.raise("file", "cannot write %s: there is no folder %s", path, folder)
+  end
+  return store.open(path)
 end
 
-local function problem_text(problem)
-  local names, parts = {}, {}
-  for name in pairs(problem) do
+-- Whether a file is JSON, gzipped or not, by how it begins.
+local function is_json(path)
+  local file = not store.is_database(path) and io.open(path, "rb")
+  local start = file and file:read(64) or ""
+  if file then
+    file:close()
+  end
+  return start:sub(1, 2) == "\31\139" or start:find "^%s*[{%[]" ~= nil
+end
+
+local function sorted(map)
+  local names = {}
+  for name in pairs(map) do
     names[#names + 1] = name
   end
   table.sort(names)
-  for i, name in ipairs(names) do
+  return names
+end
+
+local function problem_text(problem)
+  local parts = {}
+  for i, name in ipairs(sorted(problem)) do
     parts[i] = ("%s=%s"):format(name, tostring(problem[name]))
   end
   return table.concat(parts, " ")
@@ -208,13 +228,17 @@ local function params_text(params)
   return problem_text(params)
 end
 
+local function counted(n, what)
+  return ("%d %s%s"):format(n, what, n == 1 and "" or "s")
+end
+
 local function inspect(words)
   if #words == 0 then
     return complain "inspect: a store is missing"
   end
   for _, path in ipairs(words) do
     local stored = open_to_read(path)
-    local lines = { { "name", "device", "problem", "ok", "failed", "best ms", "configuration" } }
+    local lines = { { "name", "device", "problem", "ok", "failed", "best", "configuration" } }
     for _, group in ipairs(store.groups(stored:rows())) do
       local best = group.rows[1]
       lines[#lines + 1] = {
@@ -223,13 +247,20 @@ local function inspect(words)
         problem_text(group.problem),
         tostring(#group.rows),
         tostring(group.failed),
-        best and report.number(best.ms) or "-",
+        best and ("%s %s"):format(report.number(store.score(best)), best.objective or "ms") or "-",
         best and params_text(best.params) or "-",
       }
     end
-    print(("%s: %d records, %d damaged lines"):format(path, stored.count, stored.damaged))
-    for _, line in ipairs(report.columns(lines, { true, true, true, false, false, false, true })) do
+    local later = stored.unknown > 0 and (", %d of a later version"):format(stored.unknown) or ""
+    print(
+      ("%s: %s, %s%s"):format(path, counted(stored.count, "record"), counted(stored.damaged, "damaged line"), later)
+    )
+    local left = { true, true, true, false, false, false, true }
+    for _, line in ipairs(#lines > 1 and report.columns(lines, left) or {}) do
       print("  " .. line)
+    end
+    for _, name in ipairs(sorted(stored.defaults)) do
+      print(("  the default of %s: %s"):format(name, problem_text(stored.defaults[name])))
     end
   end
   return 0
@@ -240,8 +271,10 @@ local function add_rows(target, rows)
   local added = 0
   for _, row in ipairs(rows) do
     local known = target:find(row.key, row.params)
-    local newer = known and type(row.time) == "number" and type(known.time) == "number" and row.time > known.time
-    if not known or newer then
+    local same = known
+      and type(row.time) == type(known.time)
+      and (type(row.time) == "number" or type(row.time) == "string")
+    if not known or (same and row.time > known.time) then
       target:append(row)
       added = added + 1
     end
@@ -257,7 +290,7 @@ local function merge(words)
   for i = 2, #words do
     sources[i - 1] = open_to_read(words[i])
   end
-  local target, added = store.open(words[1]), 0
+  local target, added = open_target(words[1]), 0
   for _, source in ipairs(sources) do
     added = added + add_rows(target, source:rows())
     for name, params in pairs(source.defaults) do
@@ -273,32 +306,89 @@ end
 
 local CONVERT = { format = true, name = true, device = true }
 
+local function write_json(path, rows, format)
+  if format == "t4" then
+    whole_file.write(path, export.t4(rows), "cannot write %s")
+    return #rows
+  end
+  local text, count = export.kernel_tuner(rows)
+  whole_file.write(path, text, "cannot write %s")
+  return count
+end
+
 local function convert(words)
   local options, rest = read_options(words, CONVERT)
   if not options or #rest ~= 2 then
     return complain("convert: %s", options and "IN and OUT expected" or rest)
   end
   local from, to, format = rest[1], rest[2], last(options, "format") or "t4"
+  local ending = store.is_database(to) and "tune" or to:match "[^/.]%.([^/.]*)$"
   if format ~= "t4" and format ~= "kernel_tuner" then
     return complain("convert: no format '%s'; there are t4 and kernel_tuner", format)
+  elseif ending ~= "tune" and ending ~= "json" and ending ~= "csv" then
+    return complain("convert: what '%s' is to be is told by its ending: .tune (a store), .json or .csv", to)
+  elseif options.format and ending ~= "json" then
+    return complain("convert: --format is of a JSON file, and '%s' is none", to)
   end
   local rows
-  if is_store(from) then
-    rows = open_to_read(from):rows()
-  else
+  if is_json(from) then
     rows = import.read(from, { name = last(options, "name"), device = last(options, "device") }).rows
-  end
-  if to:find "%.csv$" then
-    whole_file.write(to, export.csv(rows), "cannot write %s")
-  elseif to:find "%.json$" then
-    whole_file.write(to, format == "t4" and export.t4(rows) or export.kernel_tuner(rows), "cannot write %s")
+  elseif options.name or options.device then
+    return complain "convert: --name and --device are of rows that come from JSON"
   else
-    local target = store.open(to)
-    add_rows(target, rows)
+    rows = open_to_read(from):rows()
+  end
+  local count, more = #rows, ""
+  if ending == "csv" then
+    whole_file.write(to, export.csv(rows), "cannot write %s")
+  elseif ending == "json" then
+    count = write_json(to, rows, format)
+    if count < #rows then
+      more = (", those of the first kernel, device and problem; other rows, left out: %d"):format(#rows - count)
+    end
+  else
+    local target = open_target(to)
+    more = (", %d of them added"):format(add_rows(target, rows))
     target:close()
   end
-  print(("%s: %d rows"):format(to, #rows))
+  print(("%s: %d rows%s"):format(to, count, more))
   return 0
+end
+
+-- The rows that stay, and how many there are.
+local function choose(stored, keep, failures)
+  local kept, rows = {}, stored:rows()
+  for _, group in ipairs(store.groups(rows)) do
+    table.move(group.rows, 1, math.min(keep, #group.rows), #kept + 1, kept)
+  end
+  for _, row in ipairs(failures and rows or {}) do
+    if not store.score(row) then
+      kept[#kept + 1] = row
+    end
+  end
+  return kept, #rows
+end
+
+-- Replaces a store's file by one with these rows. Nobody appends meanwhile: who waits to, appends to the new file.
+local function replace(stored, rows)
+  local fresh = stored.path .. ".new"
+  os.remove(fresh)
+  local journal = core.journal(fresh)
+  for name, params in pairs(stored.defaults) do
+    journal:append(core.json_text { kind = "default", name = name, params = params })
+  end
+  for _, row in ipairs(rows) do
+    journal:append(core.json_text(row))
+  end
+  for _, i in ipairs(stored.strangers) do
+    journal:append(stored.text:text(i))
+  end
+  journal:sync()
+  journal:close()
+  local renamed, why = os.rename(fresh, stored.path)
+  if not renamed then
+    errors.raise("file", "cannot replace %s", why)
+  end
 end
 
 local function prune(words)
@@ -306,37 +396,19 @@ local function prune(words)
   if not options or #rest ~= 1 then
     return complain("prune: %s", options and "one store expected" or rest)
   end
-  local keep = math.tointeger(tonumber(last(options, "keep") or 10))
+  local keep, path = math.tointeger(tonumber(last(options, "keep") or 10)), rest[1]
   if not keep or keep < 1 then
     return complain("prune: --keep: '%s' is no number of rows", last(options, "keep"))
+  elseif store.is_database(path) then
+    return complain "prune: a store's file expected; a database is pruned in SQL"
   end
-  local path = rest[1]
-  local stored, kept = open_to_read(path), {}
-  for _, group in ipairs(store.groups(stored:rows())) do
-    for i = 1, math.min(keep, #group.rows) do
-      kept[#kept + 1] = group.rows[i]
-    end
-  end
-  for _, row in ipairs(last(options, "failures") and stored:rows() or {}) do
-    if not store.score(row) then
-      kept[#kept + 1] = row
-    end
-  end
-  local fresh = path .. ".new"
-  os.remove(fresh)
-  local target = store.open(fresh)
-  for name, params in pairs(stored.defaults) do
-    target:append { kind = "default", name = name, params = params }
-  end
-  for _, row in ipairs(kept) do
-    target:append(row)
-  end
-  target:close()
-  local renamed, why = os.rename(fresh, path)
-  if not renamed then
-    errors.raise("file", "cannot replace %s", why)
-  end
-  print(("%s: %d of %d rows kept"):format(path, #kept, #stored:rows()))
+  open_to_read(path) -- which says so when there is none, where a journal would be made
+  local journal <close> = core.journal(path)
+  journal:lock()
+  local stored = open_to_read(path)
+  local kept, count = choose(stored, keep, last(options, "failures"))
+  replace(stored, kept)
+  print(("%s: %d of %d rows kept"):format(path, #kept, count))
   return 0
 end
 

@@ -127,9 +127,14 @@ local function cell(value)
   if value == nil then
     return ""
   end
-  local text = math.type(value) == "float" and ("%.17g"):format(value) or tostring(value)
-  if math.type(value) == "float" and tonumber(("%.15g"):format(value)) == value then
-    text = ("%.15g"):format(value)
+  local text = tostring(value)
+  if math.type(value) == "float" then
+    for digits = 15, 17 do
+      text = ("%." .. digits .. "g"):format(value)
+      if tonumber(text) == value then
+        break
+      end
+    end
   end
   if text:find '[",\r\n]' then
     text = '"' .. text:gsub('"', '""') .. '"'
@@ -186,9 +191,18 @@ end
 
 local CLASSES = { compile = "CompilationFailedConfig", limits = "InvalidConfig", constraint = "InvalidConfig" }
 
+-- As Python's str has it, which the keys are made of.
+local function python_text(value)
+  if type(value) == "boolean" then
+    return value and "True" or "False"
+  end
+  return tostring(value)
+end
+
 --- A Kernel Tuner cache of one kernel, device and problem: those of the first record; others are left out.
 -- @tparam {table,...} records
 -- @treturn string JSON
+-- @treturn integer how many records are in it
 function export.kernel_tuner(records)
   local group = store.groups(records)[1] or { problem = {}, device = "", name = "kernel" }
   local chosen, values, cache = {}, {}, {}
@@ -209,23 +223,25 @@ function export.kernel_tuner(records)
       end
     end
   end
+  local count = 0
   for _, record in ipairs(chosen) do
     local entry, key = {}, {}
     for i, name in ipairs(names) do
-      entry[name], key[i] = record.params[name], tostring(record.params[name])
+      entry[name], key[i] = record.params[name], python_text(record.params[name])
     end
     for name, value in pairs(record.metrics or {}) do
       entry[name] = value
     end
     entry.time = record.status == "ok" and record.ms or CLASSES[record.status] or "RuntimeFailedConfig"
     entry.times, entry.compile_time, entry.timestamp = record.samples, record.compile_ms, time_text(record.time)
+    count = count + (cache[table.concat(key, ",")] and 0 or 1)
     cache[table.concat(key, ",")] = entry
   end
   local size = {}
   for i, axis in ipairs { "x", "y", "z" } do
     size[i] = group.problem[axis]
   end
-  return core.json_text {
+  local text = core.json_text {
     device_name = group.device,
     kernel_name = group.name,
     problem_size = #size > 0 and size or 0,
@@ -233,7 +249,8 @@ function export.kernel_tuner(records)
     tune_params = values,
     objective = "time",
     cache = cache,
-  } .. "\n"
+  }
+  return text .. "\n", count
 end
 
 return export

@@ -90,12 +90,14 @@ end
 local function load(self, records)
   local columns, ids = records:columns { "kind", "key", "name" }, records:texts "params"
   local kinds, keys, names = columns[1], columns[2], columns[3]
-  self.text, self.places = records, {}
+  self.text, self.places, self.strangers = records, {}, {}
   for i = 1, #records do
     if kinds[i] == "default" and type(names[i]) == "string" and ids[i] then
       self.defaults[names[i]] = records:get(i).params
     elseif take(self, kinds[i], keys[i], ids[i]) then
       self.places[self.count], self.names[self.count] = i, names[i]
+    else
+      self.strangers[#self.strangers + 1] = i
     end
   end
 end
@@ -145,9 +147,11 @@ function store.read(path)
   if store.is_database(path) then
     return require("luhip.tune.database").read(path)
   end
-  local records, damaged = core.journal_records(path)
+  local records, damaged, foreign = core.journal_records(path)
   if not records then
     return nil, damaged
+  elseif foreign then
+    return nil, path .. ": it is no store of tuning runs, none of its lines is a record"
   end
   local self = setmetatable({ path = path, damaged = damaged, defaults = {}, groups = {}, made = {} }, Store)
   self.kinds, self.keys, self.ids, self.names = {}, {}, {}, {}
@@ -172,7 +176,8 @@ function store.open(path)
   local journal = core.journal(path)
   local self, why = store.read(path)
   if not self then
-    errors.raise("file", "cannot read %s", why)
+    journal:close()
+    errors.raise("file", "cannot open %s", why)
   end
   self.journal = journal
   return self
@@ -254,32 +259,28 @@ function Store:crashes(key, params)
   return starts and starts >= CRASHES and starts or nil
 end
 
---- Whether one value of the objective is better than another.
--- @tparam table record whose `higher` says which way
--- @param a a number, or nil
--- @param b a number
--- @treturn boolean
-local function better(record, a, b)
-  if record.higher then
-    return a > b
+-- What a row has of an objective: a number, or nil.
+local function value_of(record, objective)
+  if record.status ~= "ok" then
+    return nil
   end
-  return a < b
+  local metrics = type(record.metrics) == "table" and record.metrics or {}
+  local value = record[objective or "ms"]
+  if objective and objective ~= "ms" and metrics[objective] ~= nil then
+    value = metrics[objective]
+  end
+  return type(value) == "number" and value == value and value or nil
 end
 
 --- The value that a row is ranked by.
 -- @tparam table record
 -- @treturn ?number nil for a failure
 function store.score(record)
-  if record.status ~= "ok" then
-    return nil
-  end
-  local value = record.objective and record.objective ~= "ms" and (record.metrics or {})[record.objective]
-    or record[record.objective or "ms"]
-  return type(value) == "number" and value == value and value or nil
+  return value_of(record, record.objective)
 end
 
 local function place_of(row)
-  return core.json_text { row.name or "", row.device or "", row.problem or "" }
+  return core.json_text { row.name or "", row.device or "", row.problem or {} }
 end
 
 --- Whether a row has the name, device and problem of another row, or of a group.
@@ -290,10 +291,35 @@ function store.same_place(row, other)
   return place_of(row) == place_of(other)
 end
 
+-- Orders a group's rows, { row =, at = }: by what the one that appeared last was tuned for; those that have no value of
+-- that, since they were tuned for something else, come behind the others.
+local function rank(group)
+  local last
+  for _, entry in ipairs(group.rows) do
+    last = (not last or entry.at > last.at) and entry or last
+  end
+  group.objective, group.higher = last and last.row.objective or "ms", last and last.row.higher or false
+  for _, entry in ipairs(group.rows) do
+    entry.score = value_of(entry.row, group.objective)
+  end
+  table.sort(group.rows, function(a, b)
+    if a.score ~= b.score and a.score and b.score then
+      return group.higher and a.score > b.score or not group.higher and a.score < b.score
+    elseif (a.score == nil) ~= (b.score == nil) then
+      return b.score == nil
+    end
+    return a.at < b.at
+  end)
+  for i, entry in ipairs(group.rows) do
+    group.rows[i] = entry.row
+  end
+end
+
 --- Groups rows by device and problem: each group's rows that worked, best first.
 -- @tparam {table,...} rows
 -- @tparam[opt] string name only rows of this name
--- @treturn {table,...} { name =, device =, problem =, rows =, failed = }, in order of first appearance
+-- @treturn {table,...} { name =, device =, problem =, rows =, failed =, objective =, higher = }, in order of first
+--   appearance; the objective is what the row that appeared last was tuned for
 function store.groups(rows, name)
   local groups, by = {}, {}
   for i, row in ipairs(rows) do
@@ -312,22 +338,14 @@ function store.groups(rows, name)
         groups[#groups + 1], by[id] = group, group
       end
       if store.score(row) then
-        group.rows[#group.rows + 1] = { row = row, score = store.score(row), at = i }
+        group.rows[#group.rows + 1] = { row = row, at = i }
       else
         group.failed = group.failed + 1
       end
     end
   end
   for _, group in ipairs(groups) do
-    table.sort(group.rows, function(a, b)
-      if a.score ~= b.score then
-        return better(a.row, a.score, b.score)
-      end
-      return a.at < b.at
-    end)
-    for i, entry in ipairs(group.rows) do
-      group.rows[i] = entry.row
-    end
+    rank(group)
   end
   return groups
 end
