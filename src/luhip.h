@@ -230,8 +230,9 @@ LUHIP_API size_t luhip_devices(luhip_device_info *list, size_t max);
                  freed is kept for requests of the same size, but no more than `reclaim_at` bytes (0: until clean-up).
      persistent  like direct, kept until clean-up. Every manager has one, for captures and for the persistent mode; it
                  cannot stand in a list.
-   `cap` is the most that a pool takes from the driver, 0: no such limit. What no pool accepts or has room for gets an
-   allocation of its own where the device can hold it; what it cannot hold is LUHIP_E_TOO_BIG. */
+   `cap` is the most that a pool takes from the driver, 0: no such limit. page, slice and cap count as the next multiple of
+   the device's alignment. What no pool accepts or has room for gets an allocation of its own where the device can hold
+   it; what it cannot hold is LUHIP_E_TOO_BIG. */
 typedef enum luhip_pool_kind {
   LUHIP_POOL_SLICED,
   LUHIP_POOL_EXCLUSIVE,

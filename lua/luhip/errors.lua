@@ -11,16 +11,26 @@ local own = debug.getinfo(1, "S").source:match "^(@.*[/\\])errors%.lua$"
 
 core.own_sources(own)
 
--- "script.lua:12: " for the innermost Lua function that is the user's.
+-- By coroutine, where it was started.
+local starts = setmetatable({}, { __mode = "k" })
+
+-- "script.lua:12: " for the innermost Lua function that is the user's. A coroutine whose function ended in a call
+-- (return f()) has none left; there it is where that coroutine was started.
 local function user_position()
   for level = 3, math.huge do
     local info = debug.getinfo(level, "Sl")
     if not info then
-      return ""
+      return starts[coroutine.running()] or ""
     elseif info.currentline > 0 and not (own and info.source:sub(1, #own) == own) then
       return ("%s:%d: "):format(info.short_src, info.currentline)
     end
   end
+end
+
+--- Remembers the user's line as the place where a coroutine was started.
+-- @tparam thread thread
+function errors.started(thread)
+  starts[thread] = user_position()
 end
 
 --- Makes an error object.

@@ -306,6 +306,22 @@ describe("a list of pools", function()
     assert.equal(7, box:pools()[2].live)
   end)
 
+  it("J2 page, slice and cap count as the next multiple of the alignment", function()
+    local box = manager {
+      { kind = "sliced", page = 4090, slice = 1000, cap = 8170 },
+      { kind = "direct", page = 4090, cap = 4090 },
+    }
+    for _ = 1, 8 do
+      box:take(1024) -- slices of 1024 bytes, four to a page of 4096, two pages
+    end
+    assert.same({ 8192, 0 }, { box:pools()[1].reserved, box:pools()[2].reserved })
+    box:take(1024)
+    box:take(3072)
+    assert.same({ 8192, 4096 }, { box:pools()[1].reserved, box:pools()[2].reserved })
+    box:take(32) -- beside the pools
+    assert.same({ 8192, 4096 }, { box:pools()[1].reserved, box:pools()[2].reserved })
+  end)
+
   it("J2 J8 with the storage short, what is cached is to be let go first; then the request alone is tried", function()
     local box = manager({ { kind = "sliced", page = 4096, slice = 2048 } }, { limit = 8192 })
     local a, b = box:take(2048), box:take(2048)

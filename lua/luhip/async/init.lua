@@ -139,13 +139,14 @@ function async.spawn(fn, ...)
   if not running then
     errors.raise("argument", "async.spawn: only within async.run")
   elseif type(fn) ~= "function" then
-    errors.raise("type", "async.spawn: a function expected, not a %s", type(fn))
+    errors.raise("type", "async.spawn: a function expected, not %s", errors.describe(fn))
   end
   local task = setmetatable({ done = false }, Task)
   local arguments = table.pack(...)
   task.thread = coroutine.create(function()
     end_task(task, pcall(fn, table.unpack(arguments, 1, arguments.n)))
   end)
+  errors.started(task.thread)
   async.adopt(task.thread, yield_until)
   table.insert(running.tasks, task)
   return task
@@ -207,7 +208,7 @@ end
 -- @raise what fn raised; else the first error of a task that no other task awaited
 function async.run(fn, ...)
   if type(fn) ~= "function" then
-    errors.raise("type", "async.run: a function expected, not a %s", type(fn))
+    errors.raise("type", "async.run: a function expected, not %s", errors.describe(fn))
   elseif running then
     errors.raise("argument", "async.run: a scheduler runs already; async.spawn starts another task")
   end
