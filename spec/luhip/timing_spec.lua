@@ -118,7 +118,7 @@ support.each_device(function(id)
           dev:time(function()
             program:kernel(name):launch({ grid = 1, block = 1 }, table.unpack(arguments))
           end)
-        end, "kernel '" .. culprit .. "'")
+        end, "timed work: ", "kernel '" .. culprit .. "'")
         dev:sync()
       end
       time("bare", "bare")

@@ -52,6 +52,54 @@ support.each_device(function(id)
     end)
   end
 
+  it("an argument of the wrong type is one error, unless a parameter or a function decides on it", function()
+    local dev = support.open(id)
+    local f, n = dev:buffer("f32", 4, 1), dev:buffer("i32", 4, 1)
+    local source = 'extern "C" __global__ void k(T *x, int n) { if (n > A) x[0] = 1; }'
+    local function run(args, text, types)
+      return tune(options {
+        source = (text or source):gsub("%f[%w]T%f[%W]", types and "T" or "float"),
+        kernel = "k",
+        params = { { "A", { 1, 2 } }, { "T", types or { "any" } } },
+        args = args,
+      })
+    end
+    for why, args in pairs {
+      ["argument 1 ('x') of kernel 'k': given an i32 buffer"] = { n, 4 },
+      ["argument 2 ('n') of kernel 'k': given 4.5"] = { f, 4.5 },
+      ["argument 2 ('n') of kernel 'k': given an f32 buffer"] = { f, f },
+      ["argument 1 ('x') of kernel 'k': given 7"] = { 7, 7 },
+    } do
+      for _, isolate in ipairs { false, true } do
+        local ok, e = pcall(
+          tune,
+          options {
+            source = source:gsub("T", "float"),
+            kernel = "k",
+            params = { A = { 1, 2 } },
+            args = args,
+            isolate = isolate,
+          }
+        )
+        assert.is_false(ok)
+        assert.equal("type", e.kind)
+        assert.truthy(e.message:find("tune: args: " .. why, 1, true), e.message)
+      end
+      assert.same({ 1, 1 }, { f:read()[1], n:read()[1] })
+    end
+    assert.same({ ok = 2, launch = 2 }, run({ f, 4 }, source, { "float", "int" }).counts)
+    local function four(p)
+      return p.A == 1 and 4 or 4.5
+    end
+    assert.same({ ok = 1, launch = 1 }, run({ f, four }).counts)
+  end)
+
+  it("a device is what luhip.open gives, not its id", function()
+    support.assert_error_kind("type", function()
+      tune(options { device = "cpu" })
+    end, "tune: device: a device expected, as luhip.open 'cpu' gives it, not its id 'cpu'")
+  end)
+
   it("an error of an argument's function ends the run, and buffers hold their first content", function()
     local given, y = options {}
     given.args[2] = function(p)

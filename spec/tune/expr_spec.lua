@@ -127,6 +127,34 @@ describe("expressions over parameters", function()
     end
   end)
 
+  it("are shown around the place that is meant, where they are long", function()
+    local parts = {}
+    for i = 1, 60 do
+      parts[i] = ("(BX * BY <= %d)"):format(i)
+    end
+    local text = table.concat(parts, " or ")
+    for _, case in ipairs {
+      { "BZ == 1 or " .. text, "'BZ == 1 or (BX * BY <= 1) or", " ...', column 1: 'BZ' is no parameter" },
+      { text .. " or BZ == 1", "'... ", "(BX * BY <= 60) or BZ == 1', column " .. #text + 5 .. ": 'BZ' is" },
+      { text:gsub("<= 30%)", "<= 3x)", 1), "'... ", "(BX * BY <= 3x) or (BX * BY <= 31)", " ...', column" },
+      { ("x"):rep(300), "'xxxx", "xxx ...', column 1: 'xxx" },
+    } do
+      local message = support.assert_error_kind("argument", function()
+        expr.parse(case[1], NAMES)
+      end).message
+      for i = 2, #case do
+        local part = case[i]
+        assert.truthy(type(part) ~= "string" or message:find(part, 1, true), message)
+      end
+      assert.is_true(#message:match "^expression '(.-)', column" <= 108, message)
+    end
+    local long = ("BX > 100 and "):rep(30) .. "BX > 100"
+    local e = support.assert_error_kind("argument", function()
+      require("luhip.tune").space { params = { BX = { 1, 2 } }, where = { long } }
+    end, "'BX > 100 and BX > 100", " ...' removes 2")
+    assert.is_true(#e.message < 220, e.message)
+  end)
+
   it("end a nesting without end with an error", function()
     support.assert_error_kind("argument", function()
       expr.parse(("("):rep(5000) .. "1" .. (")"):rep(5000), NAMES)

@@ -151,9 +151,43 @@ describe("simulation", function()
   it("gives the same result for the same seed, to the last digit", function()
     local a = tune.simulate(run, { budget = 80, seed = 5 })
     local b = tune.simulate(tune.load_cache(FIXTURE), { budget = 80, seed = 5 })
+    for i, row in ipairs(a.rows) do
+      row.error, b.rows[i].error = tostring(row.error), tostring(b.rows[i].error)
+    end
     assert.same(a.rows, b.rows)
     assert.equal(a.seconds, b.seconds)
     assert.equal(a.best.ms, b.best.ms)
+  end)
+
+  it("refuses an objective that was not recorded, naming those that were", function()
+    for given, hint in pairs {
+      nothing = "'nothing' was not recorded; there are compile_ms, ms",
+      mss = "did you mean 'ms'?",
+    } do
+      support.assert_error_kind("argument", function()
+        tune.simulate(run, { objective = given, budget = 5 })
+      end, hint)
+      support.assert_error_kind("argument", function()
+        tune.simulate(run, { objective = { "ms", given }, budget = 5 })
+      end, hint)
+    end
+    assert.equal("compile_ms", tune.simulate(run, { objective = "compile_ms", budget = 5 }).objective)
+  end)
+
+  it("tells of each failure how it was recorded", function()
+    local r = tune.simulate(run, { strategy = "exhaustive" })
+    for _, row in ipairs(r.rows) do
+      assert.equal(row.status ~= "ok", row.error ~= nil)
+      assert.is_nil(row.why)
+    end
+    assert.truthy(tostring(r):find("recorded as 'CompilationFailedConfig'", 1, true), tostring(r))
+    local own = load(
+      '{"format": "luhip.tune.result/1", "space": {"params": [{"name": "A", "values": [1, 2]}]}, "rows": ['
+        .. '{"params": {"A": 1}, "status": "ok", "ms": 1}, {"params": {"A": 2}, "status": "verify",'
+        .. ' "error": {"kind": "verify", "message": "y differs"}}]}'
+    )
+    local failed = own:row(own.space:index { A = 2 })
+    assert.same({ "verify", "verify", "y differs" }, { failed.status, failed.error.kind, failed.error.message })
   end)
 
   it("counts failures as evaluations", function()

@@ -240,10 +240,10 @@ static void place(luhip_profile *profile, bool asked) {
 static luhip_status resolve(luhip_profile *profile, luhip_error **error) {
   luhip_device *device = profile->device;
   luhip_error *failed = NULL;
-  if (watch_report(device, &profile->watch, "profile", &failed)) return settle_failed(profile, failed, error);
+  if (watch_report(device, &profile->watch, "timed work", &failed)) return settle_failed(profile, failed, error);
   hip_error_t rc = events_elapsed(device, profile->start, profile->stop, &profile->ms);
   if (rc != hip_Success) {
-    return settle_failed(profile, driver_error(rc, LUHIP_E_DRIVER, "profile: its events cannot be read"), error);
+    return settle_failed(profile, driver_error(rc, LUHIP_E_DRIVER, "timed work: its events cannot be read"), error);
   }
   place_later(profile);
   settle(profile, WINDOW_KNOWN);
@@ -272,7 +272,7 @@ static luhip_status window_record(luhip_profile *profile, hip_event_t *event, lu
   }
   if (rc == hip_Success) return LUHIP_OK;
   device_poison(device, rc);
-  return error_give(error, driver_error(rc, LUHIP_E_DRIVER, "profile: recording an event"));
+  return error_give(error, driver_error(rc, LUHIP_E_DRIVER, "timed work: recording an event"));
 }
 
 static luhip_status start_locked(luhip_device *device, luhip_stream *stream, luhip_profile *made, luhip_error **error) {
@@ -330,7 +330,7 @@ static luhip_status stop_locked(luhip_profile *profile, luhip_error **error) {
   luhip_device *device = profile->device;
   luhip_error *failed = NULL;
   faults_take(device);
-  luhip_status status = watch_report(device, &profile->watch, "profile", &failed);
+  luhip_status status = watch_report(device, &profile->watch, "timed work", &failed);
   if (!status) status = capture_refuse(device, profile->slot, "stop", &failed);
   if (!status) status = window_record(profile, &profile->stop, &failed);
   if (status) {
@@ -423,7 +423,7 @@ static luhip_status ask(luhip_profile *profile, bool *ready, luhip_error **error
   if (!*ready) return LUHIP_OK;
   if (rc != hip_Success) {
     device_poison(device, rc);
-    return settle_failed(profile, driver_error(rc, LUHIP_E_DRIVER, "profile: its events cannot be read"), error);
+    return settle_failed(profile, driver_error(rc, LUHIP_E_DRIVER, "timed work: its events cannot be read"), error);
   }
   slot_advance(device, profile->slot, profile->position);
   faults_take(device);

@@ -45,8 +45,30 @@ local FUNCTIONS = {
   cdiv = { op = "cdiv", least = 2, most = 2 },
 }
 
+local SHOWN = 100 -- bytes of an expression in a message, at most
+local BEFORE = 60 -- of these before the place that is meant
+
+--- An expression for a message: of a long one what stands around a place, cut between words.
+-- @tparam string text
+-- @tparam[opt=1] integer at the place
+-- @treturn string
+function expr.excerpt(text, at)
+  at = at or 1
+  if #text <= SHOWN then
+    return text
+  end
+  local first = at > BEFORE and text:find("%f[^%s]", at - BEFORE) or 1
+  first = first > at and at - BEFORE or first
+  local last = math.min(#text, first + SHOWN - 1)
+  local cut = last < #text and text:sub(first, last):match "^.*()%s" or nil
+  if cut and first + cut - 2 >= at then
+    last = first + cut - 2
+  end
+  return (first > 1 and "... " or "") .. text:sub(first, last) .. (last < #text and " ..." or "")
+end
+
 local function fail(state, at, format, ...)
-  errors.raise("argument", "expression '%s', column %d: %s", state.text, at, format:format(...))
+  errors.raise("argument", "expression '%s', column %d: %s", expr.excerpt(state.text, at), at, format:format(...))
 end
 
 local function read_number(state, at)
@@ -380,7 +402,7 @@ end
 function Expr:eval(p)
   local value, lost, why = self.code:eval(p)
   if lost == "bad" then
-    errors.raise("type", "expression '%s': %s", self.text, why)
+    errors.raise("type", "expression '%s': %s", expr.excerpt(self.text), why)
   end
   return value, lost
 end

@@ -108,7 +108,14 @@ local function check_keys(given)
       unknown("tune", key, KEYS)
     end
     local kind = type(value)
-    if not (" " .. KEYS[key] .. " "):find(" " .. kind .. " ", 1, true) then
+    if key == "device" and kind == "string" then
+      errors.raise(
+        "type",
+        "tune: device: a device expected, as luhip.open '%s' gives it, not its id '%s'",
+        value,
+        value
+      )
+    elseif not (" " .. KEYS[key] .. " "):find(" " .. kind .. " ", 1, true) then
       errors.raise("type", "tune: %s: a %s expected, not a %s", key, KEYS[key]:gsub(" ", " or "), kind)
     end
   end

@@ -141,6 +141,7 @@ local function kernel_tuner(data)
     end
     row.status = time(value) and "ok" or KERNEL_TUNER[value] or "objective"
     row.ms, row.samples, row.compile_ms = time(value), times_of(record.times), time(record.compile_time)
+    row.why = row.status ~= "ok" and tostring(value) or nil
     return row, spent / 1000
   end
   return read
@@ -195,6 +196,7 @@ local function t4(data)
       ms = not failed and ms or nil,
       samples = times_of(times.runtimes),
       compile_ms = time(compile),
+      why = failed and result.invalidity or not ms and "no time" or nil,
     }
     local spent = sum(compile, times.validation, times.framework, table.unpack(times.runtimes or {}))
     entries[#entries + 1] = { result.configuration, row, spent * factor / 1000 }
@@ -223,6 +225,7 @@ local function ktt(data)
     local status = KTT[result.Status] or "objective"
     local row = { status = status == "ok" and not ms and "objective" or status }
     row.ms = row.status == "ok" and ms * factor or nil
+    row.why = row.status ~= "ok" and tostring(result.Status) or nil
     entries[#entries + 1] = { config, row, sum(result.TotalDuration, result.TotalOverhead) * factor / 1000 }
   end
   return of_entries(nil, names, entries)
@@ -243,6 +246,7 @@ local function own(data)
     for name, value in pairs(row.metrics or {}) do
       fields[name] = value
     end
+    fields.error = type(row.error) == "table" and row.error or nil
     entries[#entries + 1] = { row.params, fields, ms / 1000 }
   end
   return of_entries(params, names, entries)
@@ -337,14 +341,32 @@ function Recorded:__tostring()
   return text:format(self.name, self.device, self.space.count, self.worked)
 end
 
+-- Kinds of errors that say as much as a status does.
+local KINDS = { compile = true, limits = true, verify = true, timeout = true, fault = true }
+
+-- The row with what it failed with as an error, as rows of other runs have it.
+local function with_error(row)
+  local told = row.error
+  if row.status ~= "ok" then
+    local kind = told and told.kind or KINDS[row.status] and row.status or "argument"
+    local message = told and told.message or ("recorded as '%s'"):format(row.why or row.status)
+    local ok, e = pcall(errors.new, kind, "%s", tostring(message))
+    row.error = ok and e or errors.new("argument", "%s", tostring(message))
+  end
+  row.why = nil
+  return row
+end
+
 --- What was recorded of a configuration.
 -- @tparam integer i its position in `space`
--- @treturn table a new row: `params`, `status`, and `ms`, `samples`, `compile_ms` and metrics where there are such
+-- @treturn table a new row: `params`, `status`, and `ms`, `samples`, `compile_ms`, metrics and `error` where there are
+--   such
 -- @treturn number seconds that it took to compile, check and measure
 function Recorded:row(i)
   local known, row = self.rows[i], {}
   if not known then
     known = { self.read.entry(self.entries[i]) }
+    with_error(known[1])
     self.rows[i] = known
   end
   for key, value in pairs(known[1]) do

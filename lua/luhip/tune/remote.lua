@@ -126,6 +126,7 @@ local function plan_of(plan)
     kernel = type(plan.kernel) == "string" and plan.kernel or nil,
     unnamed = plan.kernel == nil or nil,
     fixed = plan.fixed,
+    same_types = plan.same_types,
     access = moved("access", plan.access),
     compile = moved("compile", plan.compile),
     conventions = plan.conventions,

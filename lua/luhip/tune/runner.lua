@@ -432,7 +432,7 @@ function runner.run(plan, host)
   local self =
     setmetatable({ plan = plan, host = host, rows = {}, warnings = {}, least = math.huge, held = {} }, Runner)
   self.cost = objectives.cost(plan.goals)
-  plan.fixed = trial.is_fixed(plan)
+  trial.note_constants(plan)
   self.total = plan.space.count
   table.move(plan.space.warnings, 1, #plan.space.warnings, 1, self.warnings)
   self.started = host.clock()

@@ -42,6 +42,42 @@ local function check_seed(seed)
   return seed and math.tointeger(seed) or 0
 end
 
+-- The numbers that a row has.
+local function numbers_of(row)
+  local names = {}
+  for name, value in pairs(row) do
+    if type(value) == "number" then
+      names[#names + 1] = name
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+-- Whether some configuration that worked has a number of that name; otherwise those that the first one has.
+local function find_number(run, name)
+  local first = nil
+  for i = 1, run.space.count do
+    local row = run:row(i)
+    if row.status == "ok" and type(row[name]) == "number" then
+      return true
+    end
+    first = first or row.status == "ok" and row or nil
+  end
+  return false, first and numbers_of(first) or {}
+end
+
+local function check_goals(run, goals)
+  for _, goal in ipairs(goals) do
+    local found, names = find_number(run, goal.name)
+    if not found and #names > 0 then
+      local near = nearest(goal.name, names)
+      local hint = near and (", did you mean '%s'?"):format(near) or "; there are " .. table.concat(names, ", ")
+      errors.raise("argument", "tune.simulate: objective: '%s' was not recorded%s", goal.name, hint)
+    end
+  end
+end
+
 -- What luhip.tune.result wants to know of a run.
 local function plan_of(run, goals, name)
   return {
@@ -70,6 +106,7 @@ function simulate.run(run, given)
   given = given or {}
   check(given)
   local goals = objectives.read(given.objective, given.higher, "tune.simulate")
+  check_goals(run, goals)
   local name, body, options = strategies.read(given.strategy)
   local budget, seconds, rows = evaluator.budget(given.budget, "tune.simulate"), 0, {}
   local stopped, search = evaluator.run {

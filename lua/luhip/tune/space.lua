@@ -257,7 +257,7 @@ local function check_satisfiable(self)
   for _, r in ipairs(self._removals) do
     if r.removed > 0 then
       local why = r.why and (" (%s)"):format(r.why) or r.undefined > 0 and " (it divides by zero)" or ""
-      lines[#lines + 1] = ("'%s' removes %s%s"):format(r.text, tostring(r.removed), why)
+      lines[#lines + 1] = ("'%s' removes %s%s"):format(expr.excerpt(r.text), tostring(r.removed), why)
     end
   end
   errors.raise("argument", "no valid configuration: of %s, %s", tostring(self.product), table.concat(lines, ", "))
@@ -267,11 +267,11 @@ local function warn(self)
   for _, r in ipairs(self._removals) do
     if r.undefined > 0 then
       local zero = "constraint '%s' divides by zero in %d tests, which count as not satisfied"
-      self.warnings[#self.warnings + 1] = zero:format(r.text, r.undefined)
+      self.warnings[#self.warnings + 1] = zero:format(expr.excerpt(r.text), r.undefined)
     end
     if r.failed > 0 then
       local failed = "constraint '%s' fails in %d tests, which count as not satisfied; the first: %s"
-      self.warnings[#self.warnings + 1] = failed:format(r.text, r.failed, r.why)
+      self.warnings[#self.warnings + 1] = failed:format(expr.excerpt(r.text), r.failed, r.why)
     end
   end
 end

@@ -4,7 +4,7 @@
 -- `arguments`, `sample` (times a function, in ms), `held` (what has to be freed afterwards), `host`, and `limit`, a
 -- method that gives the ms beyond which a candidate cannot win. `stage` says how far the configuration came,
 -- `launched` whether it has done anything to the device. Dependencies: luhip.errors,
--- luhip.tune.{candidate,failure,fleet,measure}.
+-- luhip.tune.{candidate,failure,fleet,measure,signature}.
 -- @module luhip.tune.trial
 
 local candidate = require "luhip.tune.candidate"
@@ -12,6 +12,7 @@ local errors = require "luhip.errors"
 local failure = require "luhip.tune.failure"
 local fleet = require "luhip.tune.fleet"
 local measure = require "luhip.tune.measure"
+local signature = require "luhip.tune.signature"
 
 local trial = {}
 
@@ -36,12 +37,13 @@ local function sampler_of(self, run)
   end
 end
 
---- Whether a wrong number of arguments is one for all candidates: all have the same source, and nothing in it can make
--- a difference.
+--- Notes in a plan what is the same for all candidates: `fixed`, how many arguments there have to be, since all have
+-- the same source and nothing in it can make a difference; `same_types`, of which types they are.
 -- @tparam table plan
--- @treturn boolean
-function trial.is_fixed(plan)
-  return type(plan.source) == "string" and type(plan.kernel) ~= "function" and not plan.source:find "#%s*if"
+function trial.note_constants(plan)
+  local one = type(plan.source) == "string" and type(plan.kernel) ~= "function"
+  plan.fixed = one and not plan.source:find "#%s*if"
+  plan.same_types = one and signature.is_fixed(plan.source, plan.kernel, plan.space.names)
 end
 
 local function check_arguments(self, kernel)
@@ -76,6 +78,28 @@ local function prepare(self, config, row)
   end
 end
 
+-- Whether an error is of an argument that no configuration can change the type of.
+local function is_wrong_for_all(self, e)
+  local kind, plan = errors.kind(e), self.plan
+  if not plan.same_types or (kind ~= "type" and kind ~= "range") then
+    return false
+  end
+  local i = math.tointeger(tonumber(errors.message(e):match "^argument (%d+) "))
+  return i ~= nil and type(plan.args[i]) ~= "function"
+end
+
+-- The first launch, of which the arguments are looked at.
+local function launch(self, run)
+  local ok, e = pcall(run)
+  if ok then
+    return
+  elseif is_wrong_for_all(self, e) then
+    self.hopeless = true
+    errors.raise(errors.kind(e), "tune: args: %s", errors.message(e))
+  end
+  error(e, 0)
+end
+
 --- Takes a configuration through all stages up to its times.
 -- @tparam table self
 -- @tparam table config
@@ -83,7 +107,7 @@ end
 -- @raise what went wrong, at `self.stage`
 function trial.run(self, config, row)
   local run = prepare(self, config, row)
-  run()
+  launch(self, run)
   settle(self)
   self.stage = "verify"
   self.arguments:verify(config)
