@@ -291,6 +291,7 @@ describe("a recorded run", function()
     local list = {}
     for i = 1, run.space.count do
       local row, seconds = run:row(i)
+      row.error = row.error and tostring(row.error)
       list[i] = core.json_text { row, seconds }
     end
     return list
