@@ -26,6 +26,15 @@ describe("struct layouts", function()
     on = true,
   }
 
+  it("refuse what a field has beside its name, type and count", function()
+    support.assert_error_kind("argument", function()
+      luhip.struct("s", { { "x", "f32", 2, 3 } })
+    end, "struct s, field 1", "the key '4'")
+    support.assert_error_kind("argument", function()
+      luhip.struct("s", { { "x", "f32", align = 16 } })
+    end, "the key 'align'")
+  end)
+
   it("say how they are declared when the name was forgotten", function()
     fails("type", function()
       luhip.struct { { "a", "f32" } }
