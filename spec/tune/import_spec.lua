@@ -82,6 +82,27 @@ describe("imports", function()
     assert.equal("D", rows["64a"].device)
   end)
 
+  it("read KTT's results, and those of luhip.tune as JSON", function()
+    local path = written(
+      [[{"Metadata": {"Device": "D", "TimeUnit": "Microseconds"}, "Results": [
+        {"Configuration": [{"Name": "X", "Value": 1}], "Status": "Ok", "TotalDuration": 1500, "TotalOverhead": 1},
+        {"Configuration": [{"Name": "X", "Value": 2}], "Status": "CompilationFailed"}]}]],
+      "conv.json"
+    )
+    local read = import.read(path)
+    assert.same({ "recorded", "conv", "D" }, { read.format, read.name, read.device })
+    assert.same({ { name = "X", values = { 1, 2 } } }, read.params)
+    assert.same({ { X = 1 }, "ok", 1.5 }, { read.rows[1].params, read.rows[1].status, read.rows[1].ms })
+    assert.same({ { X = 2 }, "compile" }, { read.rows[2].params, read.rows[2].status })
+    read = import.read(written [[{"format": "luhip.tune.result/1", "name": "k", "device": {"name": "E"},
+      "space": {"params": [{"name": "X", "values": [1, 2]}]},
+      "rows": [{"params": {"X": 2}, "status": "ok", "ms": 2.5, "samples": [2.5], "metrics": {"gflops": 3}}]}]])
+    assert.same({ "recorded", "k", "E", 1 }, { read.format, read.name, read.device, #read.rows })
+    assert.same({ gflops = 3 }, read.rows[1].metrics)
+    assert.same({ 2.5 }, read.rows[1].samples)
+    assert.equal(store.key(read.rows[1]), read.rows[1].key)
+  end)
+
   it("name the file that they cannot read", function()
     support.assert_error_kind("file", function()
       import.read "/nowhere/x.json"

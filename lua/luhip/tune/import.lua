@@ -1,13 +1,15 @@
---- Reading what other tuners recorded: Kernel Tuner's caches and T4 results, as records of luhip.tune.store.
+--- Reading what other tuners recorded: Kernel Tuner's caches and T4 results, KTT's results and results of luhip.tune as
+-- JSON, as records of luhip.tune.store.
 --
 -- Files may be compressed (.gz), and may end too early, as a Kernel Tuner cache does while it is written: what is
 -- complete is read. Such records say nothing of source and options, so they never stand in for a measurement; they are
 -- what searches begin with, and what `tune.best` chooses from.
--- Dependencies: luhip.core, luhip.errors, luhip.tune.store.
+-- Dependencies: luhip.core, luhip.errors, luhip.tune.{recorded,store}.
 -- @module luhip.tune.import
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
+local recorded = require "luhip.tune.recorded"
 local store = require "luhip.tune.store"
 
 local import = {}
@@ -24,6 +26,11 @@ function import.text(path)
     errors.raise("file", "cannot read %s", why)
   end
   return text
+end
+
+-- What names a run whose file does not.
+local function file_name(path)
+  return (path:match "([^/]+)$":gsub("%.gz$", ""):gsub("%.json$", ""))
 end
 
 -- ---- Kernel Tuner --------------------------------------------------------------------------------------------------
@@ -237,6 +244,47 @@ local function read_t4(data, name)
   return result
 end
 
+-- ---- what recorded runs are read of besides ---------------------------------------------------------------------------
+
+local ROW = { "status", "ms", "median", "min", "samples", "kept", "compile_ms", "registers", "shared_bytes" }
+local NO_METRIC = { params = true }
+for _, field in ipairs(ROW) do
+  NO_METRIC[field] = true
+end
+
+local function recorded_record(row, common)
+  local record = { kind = "row", params = row.params, objective = "ms" }
+  for name, value in pairs(common) do
+    record[name] = value
+  end
+  for _, field in ipairs(ROW) do
+    record[field] = row[field]
+  end
+  for name, value in pairs(row) do
+    if not NO_METRIC[name] and type(value) == "number" then
+      record.metrics = record.metrics or {}
+      record.metrics[name] = value
+    end
+  end
+  if row.status ~= "ok" then
+    record.error = { kind = row.status == "compile" and "compile" or "driver", message = "recorded as " .. row.status }
+  end
+  return record
+end
+
+local function read_recorded(data, path)
+  local run = recorded.of(data, path)
+  local result = { format = "recorded", rows = {}, params = run.space.params, problem = {}, objective = "ms" }
+  result.name = run.name ~= recorded.NO_NAME and run.name or file_name(path)
+  result.device = run.device ~= recorded.NO_DEVICE and run.device or ""
+  local common = { name = result.name, device = result.device, problem = result.problem, source = "imported" }
+  common.key = store.key(common)
+  for i = 1, run.space.count do
+    result.rows[i] = recorded_record(run:row(i), common)
+  end
+  return result
+end
+
 -- ---- all -----------------------------------------------------------------------------------------------------------
 
 local function override(result, given)
@@ -251,10 +299,10 @@ local function override(result, given)
   end
 end
 
---- Reads a Kernel Tuner cache or T4 results.
+--- Reads a Kernel Tuner cache, T4 results, or what else `tune.load_cache` reads.
 -- @tparam string path
 -- @tparam[opt] table given `name`, `device`, `problem`: in place of what the file says, or does not say
--- @treturn table `format` ("kernel_tuner" or "t4"), `name`, `device`, `problem`, `params` ({ name =, values = }, ...),
+-- @treturn table `format` ("kernel_tuner", "t4" or "recorded"), `name`, `device`, `problem`, `params` ({ name =, values = }, ...),
 --   `rows` (records of luhip.tune.store), `cut` (whether the file ended too early)
 -- @raise kinds "file" and "argument", naming the file
 function import.read(path, given)
@@ -263,17 +311,18 @@ function import.read(path, given)
     local data, cut = core.json(text, 2)
     local read
     if type(data) == "table" and type(data.results) == "table" then
-      read = read_t4(data, path:match "([^/]+)$":gsub("%.gz$", ""):gsub("%.json$", ""))
+      read = read_t4(data, file_name(path))
     elseif type(data) == "table" and data.cache ~= nil then
       read = read_kernel_tuner(data)
     else
-      errors.raise("argument", "neither a Kernel Tuner cache ('cache') nor T4 results ('results')")
+      read = read_recorded(data, path)
     end
     read.cut = cut
     return read
   end)
   if not ok then
-    errors.raise("argument", "%s: %s", path, errors.message(result))
+    local said = errors.message(result)
+    errors.raise("argument", "%s%s", said:sub(1, #path) == path and "" or path .. ": ", said)
   end
   if given and (given.name or given.device or given.problem) then
     override(result, given)

@@ -10,7 +10,8 @@ local core = require "luhip.core"
 local errors = require "luhip.errors"
 local space = require "luhip.tune.space"
 
-local recorded = {}
+-- What runs and devices are called whose files do not name them.
+local recorded = { NO_NAME = "a kernel", NO_DEVICE = "a device without a name" }
 
 -- ---- the formats -----------------------------------------------------------------------------------------------
 -- Each reader gives a table: `params` (lists of values by name, or nil where the file does not list them), `names` (in
@@ -407,8 +408,8 @@ function recorded.of(data, what)
     self.worked = self.worked + (run.ok(i) and 1 or 0)
   end
   local device = type(data.device) == "table" and data.device.name or data.Metadata and data.Metadata.Device
-  self.device = device or (data.device_name ~= "" and data.device_name) or "a device without a name"
-  self.name = data.kernel_name or data.name or "a kernel"
+  self.device = device or (data.device_name ~= "" and data.device_name) or recorded.NO_DEVICE
+  self.name = data.kernel_name or data.name or recorded.NO_NAME
   return setmetatable(self, Recorded)
 end
 
@@ -427,7 +428,7 @@ function recorded.load(path)
     errors.raise("file", "cannot read %s", cut)
   end
   local made = recorded.of(data, path)
-  if made.name == "a kernel" then
+  if made.name == recorded.NO_NAME then
     made.name = path:match "([^/]*)$"
   end
   return made
