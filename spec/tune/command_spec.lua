@@ -220,6 +220,11 @@ describe("luhip tune", function()
       end
     end
     run(0, { "inspect", "a.tune" }, "3 records, 0 damaged lines, 1 of a later version", "1 ms", "default of k: A=7")
+    local file = assert(io.open(folder .. "/a.tune", "a"))
+    file:write "deadbeef {"
+    file:close()
+    run(0, { "inspect", "a.tune" }, "3 records, 1 damaged line, 1 of a later version")
+    run(0, { "merge", "c.tune", "a.tune" }, "a.tune: passed over: 1 damaged line, 1 of a later version", "3 rows added")
     run(0, { "convert", "--format", "kernel_tuner", "a.tune", "kt.json" }, "2 rows, those of the first", "left out: 1")
     assert.truthy(support.read_file(folder .. "/kt.json"):find('"1,True"', 1, true), "keys as Python has them")
     run(0, { "convert", "kt.json", "b.tune" }, "2 rows, 2 of them added")

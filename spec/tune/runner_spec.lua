@@ -592,6 +592,12 @@ describe("a run with a store", function()
     assert.is_true(second.rows[1].reused)
     run { params = { A = { 0, 1, 2, 3, 4 } } }
     assert.same({ "0" }, measured)
+    local file <close> = assert(io.open(path, "a"))
+    file:write "deadbeef {"
+    file:flush()
+    local warnings = table.concat(run().warnings, "\n")
+    assert.truthy(warnings:find(path .. ": passed over: 1 damaged line", 1, true), warnings)
+    assert.same({}, measured)
     for _, more in ipairs {
       { source = "other text" },
       { problem = { N = 2 } },

@@ -52,6 +52,23 @@ describe("core.json_text", function()
     end
   end)
 
+  it("writes every text so that it reads back as the same", function()
+    local state, special = 1, { '"', "\\", "\0", "\31", " ", "\127", "\200", "\255", "!", "#" }
+    for length = 0, 40 do
+      for _ = 1, 8 do
+        local bytes = {}
+        for i = 1, length do
+          state = state * 6364136223846793005 + 1442695040888963407
+          local roll = state >> 40
+          bytes[i] = roll % 5 == 0 and special[(roll >> 8) % #special + 1] or string.char(97 + (roll >> 8) % 26)
+        end
+        local text = table.concat(bytes)
+        assert.equal(text, core.json(core.json_text { text })[1])
+        assert.equal(1, core.json(core.json_text { [text .. "x"] = 1 })[text .. "x"])
+      end
+    end
+  end)
+
   it("orders names, and writes null for what JSON has not", function()
     assert.equal('{"a":1,"b":[null,null],"c":{}}', core.json_text { b = { 0 / 0, core.null }, c = {}, a = 1 })
     for _, count in ipairs { 31, 32, 33, 100 } do
@@ -63,6 +80,12 @@ describe("core.json_text", function()
       assert.equal("{" .. table.concat(parts, ",") .. "}", core.json_text(many))
     end
     assert.equal('{"a\\u0000b":1}', core.json_text { ["a\0b"] = 1 })
+    local close = { "", "a", "abcdefgh", "abcdefgh1", "abcdefgh2", "abcdefgi", "b", "\u{e9}" }
+    local parts, object = {}, {}
+    for i, name in ipairs(close) do
+      parts[i], object[name] = ('"%s":%d'):format(name, i), i
+    end
+    assert.equal("{" .. table.concat(parts, ",") .. "}", core.json_text(object))
   end)
 
   it("refuses what is no data", function()

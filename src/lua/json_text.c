@@ -44,23 +44,47 @@ static void add_char(struct out *o, char c) {
   add(o, &c, 1);
 }
 
-static void add_string(struct out *o, const char *s, size_t n) {
+/* How many of the first characters are written as they are: eight at a time, whose high bits tell of control characters, quotes
+   and backslashes. */
+static size_t plain_length(const char *s, size_t n) {
+  const uint64_t ones = 0x0101010101010101, high = 0x8080808080808080;
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    uint64_t word, quote, slash;
+    memcpy(&word, s + i, 8);
+    quote = word ^ ones * '"';
+    slash = word ^ ones * '\\';
+    if (((word - ones * 0x20) | (quote - ones) | (slash - ones)) & ~word & high) break;
+  }
+  while (i < n && (unsigned char)s[i] >= 0x20 && s[i] != '"' && s[i] != '\\') i++;
+  return i;
+}
+
+static char *write_special(char *to, unsigned char c) {
   static const char hex[] = "0123456789abcdef";
+  *to++ = '\\';
+  if (c >= 0x20) {
+    *to++ = (char)c;
+    return to;
+  }
+  memcpy(to, "u00", 3);
+  to[3] = hex[c >> 4];
+  to[4] = hex[c & 15];
+  return to + 5;
+}
+
+static void add_string(struct out *o, const char *s, size_t n) {
   char *to = room(o, n * 6 + 2), *start = to;
   *to++ = '"';
-  for (size_t i = 0; i < n; i++) {
-    unsigned char c = (unsigned char)s[i];
-    if (c == '"' || c == '\\') {
-      *to++ = '\\';
-      *to++ = (char)c;
-    } else if (c < 0x20) {
-      memcpy(to, "\\u00", 4);
-      to[4] = hex[c >> 4];
-      to[5] = hex[c & 15];
-      to += 6;
-    } else {
-      *to++ = (char)c;
-    }
+  while (n > 0) {
+    size_t plain = plain_length(s, n);
+    memcpy(to, s, plain);
+    to += plain;
+    s += plain;
+    n -= plain;
+    if (n == 0) break;
+    to = write_special(to, (unsigned char)*s++);
+    n--;
   }
   *to++ = '"';
   o->length += (size_t)(to - start);
@@ -134,22 +158,27 @@ static void add_value(struct out *o, int depth);
 struct member {
   const char *name;
   size_t length;
+  uint64_t start; /* of the name: numbers in the order of the texts */
   int value;
 };
 
+static bool comes_before(const struct member *a, const struct member *b) {
+  return a->start != b->start ? a->start < b->start : strcmp(a->name, b->name) < 0;
+}
+
 static int by_name(const void *a, const void *b) {
-  return strcmp(((const struct member *)a)->name, ((const struct member *)b)->name);
+  return comes_before(a, b) ? -1 : comes_before(b, a);
 }
 
 static void sort_members(struct member *members, size_t n) {
-  if (n > FEW / 2) {
+  if (n > FEW) {
     qsort(members, n, sizeof *members, by_name);
     return;
   }
   for (size_t i = 1; i < n; i++) {
     struct member member = members[i];
     size_t k = i;
-    for (; k > 0 && strcmp(members[k - 1].name, member.name) > 0; k--) members[k] = members[k - 1];
+    for (; k > 0 && comes_before(&member, &members[k - 1]); k--) members[k] = members[k - 1];
     members[k] = member;
   }
 }
@@ -160,6 +189,8 @@ static struct member to_member(struct out *o, int idx, int value) {
   if (lua_type(o->L, idx) != LUA_TSTRING)
     lb_raise(o->L, LUHIP_E_TYPE, "JSON: a table's keys are strings, or 1, 2, ... without a gap");
   member.name = lua_tolstring(o->L, idx, &member.length);
+  for (size_t i = 0; i < 8 && i < member.length; i++)
+    member.start |= (uint64_t)(unsigned char)member.name[i] << (56 - 8 * i);
   return member;
 }
 

@@ -188,6 +188,16 @@ local function open_to_read(path)
   return stored
 end
 
+-- Opens a store whose rows go elsewhere, and says what will not.
+local function open_source(path)
+  local stored = open_to_read(path)
+  local passed = stored:passed_over()
+  if passed then
+    io.stderr:write("luhip tune: ", passed, "\n")
+  end
+  return stored
+end
+
 -- Opens a store to add to, which may be a new one in a folder that is there.
 local function open_target(path)
   local folder = not store.is_database(path) and path:match "^(.+)/[^/]*$"
@@ -288,7 +298,7 @@ local function merge(words)
   end
   local sources = {}
   for i = 2, #words do
-    sources[i - 1] = open_to_read(words[i])
+    sources[i - 1] = open_source(words[i])
   end
   local target, added = open_target(words[1]), 0
   for _, source in ipairs(sources) do
@@ -336,7 +346,7 @@ local function convert(words)
   elseif options.name or options.device then
     return complain "convert: --name and --device are of rows that come from JSON"
   else
-    rows = open_to_read(from):rows()
+    rows = open_source(from):rows()
   end
   local count, more = #rows, ""
   if ending == "csv" then

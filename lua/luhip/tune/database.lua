@@ -150,6 +150,12 @@ function database.open(path)
   return self
 end
 
+--- As of a file's store: nothing.
+-- @treturn nil
+function Database.passed_over()
+  return nil
+end
+
 --- A record, as it was when the store was opened.
 -- @tparam integer n 1 to `count`
 -- @treturn table

@@ -439,6 +439,7 @@ function runner.run(plan, host)
   self.arguments = arguments.new(plan)
   self.sample = host.sampler(plan.device)
   self.session = plan.store and session.open(plan) or nil
+  self.warnings[#self.warnings + 1] = self.session and self.session.store:passed_over()
   local ok, stopped = pcall(function()
     self.crew = plan.worker and crew.join(plan, self.session) or nil
     tell_opened(self)

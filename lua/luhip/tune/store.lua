@@ -207,6 +207,19 @@ function Store:record(n)
   return record
 end
 
+--- What of the file was passed over when it was loaded.
+-- @treturn ?string a sentence; nil for nothing
+function Store:passed_over()
+  local parts = {}
+  if self.damaged > 0 then
+    parts[1] = self.damaged == 1 and "1 damaged line" or ("%d damaged lines"):format(self.damaged)
+  end
+  if self.unknown > 0 then
+    parts[#parts + 1] = ("%d of a later version"):format(self.unknown)
+  end
+  return #parts > 0 and ("%s: passed over: %s"):format(self.path, table.concat(parts, ", ")) or nil
+end
+
 --- Ends the use of the file, and makes what was appended survive the machine's end.
 function Store:close()
   if self.journal then
