@@ -172,6 +172,30 @@ describe("exports", function()
     end
   end)
 
+  it("write caches that Kernel Tuner can read, and go on with", function()
+    local all = rows()
+    for _, row in ipairs(all) do
+      row.device = "NVIDIA X (sm_90, 132 units, 141 GiB)"
+    end
+    local text, count = export.kernel_tuner(all)
+    assert.equal(4, count)
+    local whole = text:gsub("%s+$", "")
+    assert.equal("}\n}", whole:sub(-3)) -- or it would add two more braces
+    local data = core.json(whole)
+    assert.equal("NVIDIA X", data.device_name)
+    for key, entry in pairs(data.cache) do
+      assert.equal(key, ("%s,%s"):format(entry.block_size_x, entry.flag))
+      for _, name in ipairs { "compile_time", "verification_time", "benchmark_time" } do
+        assert.equal("number", type(entry[name])) -- which a simulation sums
+      end
+    end
+    assert.near(3.0, data.cache["32,a"].benchmark_time, 1e-9)
+    local more = import.read(written(whole:sub(1, -4) .. ',"128,a": {"block_size_x": 128, "flag": "a", "time": 3.5},'))
+    assert.equal(5, #more.rows)
+    assert.is_true(more.cut)
+    assert.same({}, core.json(export.kernel_tuner {}).cache)
+  end)
+
   it("write CSV", function()
     local records_ = rows()
     records_[1].error = { kind = "x", message = 'a "quoted", text' }

@@ -199,23 +199,36 @@ local function python_text(value)
   return tostring(value)
 end
 
---- A Kernel Tuner cache of one kernel, device and problem: those of the first record; others are left out.
--- @tparam {table,...} records
--- @treturn string JSON
--- @treturn integer how many records are in it
-function export.kernel_tuner(records)
-  local group = store.groups(records)[1] or { problem = {}, device = "", name = "kernel" }
-  local chosen, values, cache = {}, {}, {}
-  for _, record in ipairs(records) do
-    if store.same_place(record, group) then
-      chosen[#chosen + 1] = record
-    end
+-- What it calls a device: luhip's rows tell more of it.
+local function plain_device(text)
+  return (text:gsub(" %([^()]*, %d+ units, %d+ GiB%)$", ""))
+end
+
+-- A record as it writes them. It adds these times up when it simulates.
+local function kernel_tuner_entry(record, names)
+  local entry, key, benchmark = {}, {}, 0
+  for i, name in ipairs(names) do
+    entry[name], key[i] = record.params[name], python_text(record.params[name])
   end
-  local names = names_in(chosen, "params")
+  for name, value in pairs(record.metrics or {}) do
+    entry[name] = value
+  end
+  for _, sample in ipairs(record.samples or {}) do
+    benchmark = benchmark + sample
+  end
+  entry.time = record.status == "ok" and record.ms or CLASSES[record.status] or "RuntimeFailedConfig"
+  entry.times, entry.compile_time, entry.timestamp = record.samples, record.compile_ms or 0, time_text(record.time)
+  entry.verification_time, entry.benchmark_time, entry.strategy_time, entry.framework_time = 0, benchmark, 0, 0
+  return table.concat(key, ","), entry
+end
+
+-- The names of parameters, in order, and the values of each in order of appearance.
+local function values_in(records)
+  local names, values = names_in(records, "params"), {}
   for _, name in ipairs(names) do
     local seen = {}
     values[name] = {}
-    for _, record in ipairs(chosen) do
+    for _, record in ipairs(records) do
       local value = record.params[name]
       if value ~= nil and not seen[value] then
         seen[value] = true
@@ -223,34 +236,41 @@ function export.kernel_tuner(records)
       end
     end
   end
-  local count = 0
-  for _, record in ipairs(chosen) do
-    local entry, key = {}, {}
-    for i, name in ipairs(names) do
-      entry[name], key[i] = record.params[name], python_text(record.params[name])
+  return names, values
+end
+
+--- A Kernel Tuner cache of one kernel, device and problem: those of the first record; others are left out. It reads such
+-- a cache when the tuning script lists its parameters in the same order, that of their names. It looks for the end of a
+-- cache by its last three characters, so the records come last, each on a line, and two braces with a newline in between.
+-- @tparam {table,...} records
+-- @treturn string JSON
+-- @treturn integer how many records are in it
+function export.kernel_tuner(records)
+  local group = store.groups(records)[1] or { problem = {}, device = "", name = "kernel" }
+  local chosen, size, lines, places = {}, {}, {}, {}
+  for _, record in ipairs(records) do
+    if store.same_place(record, group) then
+      chosen[#chosen + 1] = record
     end
-    for name, value in pairs(record.metrics or {}) do
-      entry[name] = value
-    end
-    entry.time = record.status == "ok" and record.ms or CLASSES[record.status] or "RuntimeFailedConfig"
-    entry.times, entry.compile_time, entry.timestamp = record.samples, record.compile_ms, time_text(record.time)
-    count = count + (cache[table.concat(key, ",")] and 0 or 1)
-    cache[table.concat(key, ",")] = entry
   end
-  local size = {}
+  local names, values = values_in(chosen)
+  for _, record in ipairs(chosen) do
+    local key, entry = kernel_tuner_entry(record, names)
+    places[key] = places[key] or #lines + 1
+    lines[places[key]] = ("%s: %s"):format(core.json_text { key }:sub(2, -2), core.json_text(entry))
+  end
   for i, axis in ipairs { "x", "y", "z" } do
     size[i] = group.problem[axis]
   end
-  local text = core.json_text {
-    device_name = group.device,
+  local head = core.json_text {
+    device_name = plain_device(group.device),
     kernel_name = group.name,
     problem_size = #size > 0 and size or 0,
     tune_params_keys = names,
     tune_params = values,
     objective = "time",
-    cache = cache,
   }
-  return text .. "\n", count
+  return ('%s,\n"cache": {\n%s}\n}\n'):format(head:sub(1, -2), table.concat(lines, ",\n")), #lines
 end
 
 return export
