@@ -45,3 +45,33 @@ it("the device headers compile behind g++ and give the same results", function()
   assert.equal("cpu:0\ncpu:0/64\n", result.stdout, result.stderr)
   assert.equal(0, result.code)
 end)
+
+it("K3 what g++ says of a kernel's marker is said of the kernel, at its place", function()
+  local result = support.lua(
+    [==[
+      local dev = require("luhip").open "cpu"
+      for _, source in ipairs {
+        "__global__ void min(float *x) {}",
+        'extern "C" __global__ void memcpy(float *x) {}',
+        "__global__ int k(float *x) { return 1; }",
+        "__global__ void k(float &x) {}",
+      } do
+        local e = select(2, pcall(dev.kernel, dev, source))
+        print(#e.diagnostics, e.message:match ": (.*)")
+      end
+    ]==],
+    { env = { LUHIP_CLANG = "g++", LUHIP_CACHE = "off" } }
+  )
+  local several = "several functions have this name; kernels cannot be overloaded, nor be called like a built-in "
+    .. "function: give it a name of its own"
+  assert.equal(
+    table.concat {
+      ("1\tkernel.hip:1:33: kernel 'min': %s\n"):format(several),
+      ("1\tkernel.hip:1:47: kernel 'memcpy': %s\n"):format(several),
+      "1\tkernel.hip:1:41: kernel 'k': a kernel must return void\n",
+      "1\tkernel.hip:1:31: kernel 'k': a kernel's parameters cannot be references\n",
+    },
+    result.stdout,
+    result.stderr
+  )
+end)

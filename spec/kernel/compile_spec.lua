@@ -331,6 +331,12 @@ support.each_device(function(id)
       )
       if id:find "^cpu" then -- where the compilers of GPUs have such a function too, they have words of their own
         compile_error("__global__ void norm(float *x) {}", nil, "kernel.hip:1:", "'norm'", "a built-in function")
+        for _, name in ipairs { "sqrt", "memcpy", "min" } do
+          local text = ('\nextern "C" __global__ void %s(float *x) {}'):format(name)
+          local place = ("kernel.hip:2:%d: kernel '%s'"):format(#text, name)
+          local e = compile_error(text, nil, place, "a built-in function")
+          assert.equal(1, #e.diagnostics)
+        end
       end
       compile_error("__global__ int k(int *x) { return 1; }", nil, "kernel.hip:1:", "'k'", "must return void")
       compile_error("\n__global__ void k(int &x) {}", nil, "kernel.hip:2:", "'k'", "references")

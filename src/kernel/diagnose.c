@@ -214,16 +214,17 @@ static void tell_tail(struct diagnostic *diagnostic, const struct source *source
   set_place(diagnostic, source, 0, 0);
 }
 
+static const char NOT_VOID[] = "a kernel must return void";
+static const char SEVERAL[] = "several functions have this name; kernels cannot be overloaded, nor be called like a "
+                              "built-in function: give it a name of its own";
+
 /* What a marker's own checks are about (prelude.c, and the compilers' words for a name of several functions). */
 static const char *marker_reason(const char *said) {
-  if (strstr(said, "a kernel must return void")) return "a kernel must return void";
+  if (strstr(said, NOT_VOID)) return NOT_VOID;
   if (strstr(said, "a kernel's parameters cannot be references")) return "a kernel's parameters cannot be references";
   if (strstr(said, "a kernel cannot take a variable number of arguments"))
     return "a kernel cannot take a variable number of arguments";
-  if (strstr(said, "overloaded function"))
-    return "several functions have this name; kernels cannot be overloaded, nor be called like a built-in function: "
-           "give "
-           "it a name of its own";
+  if (strstr(said, "overloaded function")) return SEVERAL;
   return NULL;
 }
 
@@ -258,6 +259,41 @@ static void settle_column(struct diagnostic *diagnostic, const struct source *so
   diagnostic->column -= shift;
 }
 
+/* g++ places what is wrong in a marker into the prelude, and the marker into the note behind it. */
+static void leave_prelude(struct diagnostics *all, const struct source *source) {
+  for (size_t i = 0; i + 1 < all->n; i++) {
+    struct diagnostic *d = &all->list[i];
+    const struct diagnostic *next = d + 1;
+    if (strcmp(d->file, SOURCE_PRELUDE) != 0 || strcmp(next->file, source->program) != 0 || next->severity != NOTE ||
+        !strstr(next->text, "in expansion of macro 'LUHIP_MARK'"))
+      continue;
+    set_place(d, source, next->line, next->column);
+  }
+}
+
+/* A kernel that is called like a function of C's is that function to compilers, and what the marker finds is its type. */
+static bool is_other_of_c(const struct diagnostic *d) {
+  return d->severity == ERROR && !d->name &&
+         (strstr(d->text, "functions that differ only in their return type cannot be overloaded") ||
+          strstr(d->text, "conflicting declaration of C function"));
+}
+
+static void tell_built_in(struct diagnostics *all) {
+  for (size_t i = 0; i < all->n; i++) {
+    if (!is_other_of_c(&all->list[i])) continue;
+    for (size_t j = i + 1; j < all->n; j++) {
+      struct diagnostic *marker = &all->list[j];
+      const char *reason = strstr(marker->text, NOT_VOID);
+      if (marker->name >= 0 || marker->line < all->list[i].line || !reason) continue;
+      struct text text = {0};
+      text_append(&text, marker->text, (size_t)(reason - marker->text));
+      text_add(&text, SEVERAL);
+      set_text(marker, &text);
+      break;
+    }
+  }
+}
+
 static void add_search_path(struct diagnostic *diagnostic, const struct setup *setup) {
   bool missing = strstr(diagnostic->text, "file not found") || strstr(diagnostic->text, "No such file or directory") ||
                  strstr(diagnostic->text, "could not open source file") ||
@@ -290,12 +326,14 @@ static bool is_internal(const struct diagnostic *d, const struct source *source)
   return false;
 }
 
-/* What NVRTC says itself of a kernel's head, and the marker at the kernel's end again, with the kernel's name. */
+/* What compilers say themselves of a kernel's head, and the marker at the kernel's end again, with the kernel's name. */
 static bool is_said_by_marker(const struct diagnostics *all, const struct diagnostic *d) {
   static const char *const pairs[][2] = {
       {"a __global__ function cannot have ellipsis", "a kernel cannot take a variable number of arguments"},
       {"__global__ function must have void return type", "a kernel must return void"},
-      {"a __global__ function must have a void return type", "a kernel must return void"}};
+      {"a __global__ function must have a void return type", "a kernel must return void"},
+      {"functions that differ only in their return type cannot be overloaded", SEVERAL},
+      {"conflicting declaration of C function", SEVERAL}};
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
     if (d->name || !strstr(d->text, pairs[i][0])) continue;
     for (size_t j = 0; j < all->n; j++) {
@@ -427,7 +465,9 @@ luhip_status diagnose_failure(const struct setup *setup, const struct source *so
   struct diagnostics all;
   struct text headline = {0};
   if (!diagnostics_parse(log, &all)) diagnostics_free(&all);
+  leave_prelude(&all, source);
   for (size_t i = 0; i < all.n; i++) translate(&all.list[i], setup, source);
+  tell_built_in(&all);
   drop_noise(&all, source);
   add_headline(&headline, &all, setup, log);
   luhip_error *made = error_new(LUHIP_E_COMPILE, "%s", headline.data ? headline.data : "cannot compile");
