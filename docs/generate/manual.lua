@@ -1,5 +1,7 @@
 --- luhip(1): docs/command.md, what `--help` of the command and of its commands says, and the table of settings.
--- Dependencies: luhip.cli, luhip.compile_command, luhip.tune.command.
+-- Dependencies: markdown, luhip.cli, luhip.compile_command, luhip.tune.command.
+
+local markdown = require "docs.generate.markdown"
 
 local manual = {}
 
@@ -29,24 +31,12 @@ end
 
 -- ---- Markdown --------------------------------------------------------------------------------------------------
 
--- The cells of a table's row; a bar within code is no border.
-local function cells(line)
-  local list = {}
-  line = line:gsub("`[^`]*`", function(code)
-    return (code:gsub("|", "\1"))
-  end)
-  for cell in line:gsub("^|", ""):gsub("|%s*$", ""):gmatch "[^|]*" do
-    list[#list + 1] = cell:match "^%s*(.-)%s*$":gsub("\1", "|")
-  end
-  return list
-end
-
 -- The rows of the table that begins at line `at`, without its head; and the line behind it.
 local function read_table(lines, at)
   local rows = {}
   at = at + 2
   while (lines[at] or ""):find "^|" do
-    rows[#rows + 1] = cells(lines[at])
+    rows[#rows + 1] = markdown.cells(lines[at])
     at = at + 1
   end
   return rows, at

@@ -45,22 +45,24 @@ local function inline(text)
   return text
 end
 
-local function cells(line)
+--- The cells of a table's row, as they are written. A bar within code is no border.
+-- @tparam string line
+-- @treturn {string,...}
+function markdown.cells(line)
   local list = {}
-  -- A bar within code is no border.
   line = line:gsub("`[^`]*`", function(code)
     return (code:gsub("|", "\1"))
   end)
   for cell in line:gsub("^%s*|", ""):gsub("|%s*$", ""):gmatch "[^|]*" do
-    list[#list + 1] = inline((cell:match "^%s*(.-)%s*$":gsub("\1", "|"):gsub("\\|", "|")))
+    list[#list + 1] = (cell:match "^%s*(.-)%s*$":gsub("\1", "|"):gsub("\\|", "|"))
   end
   return list
 end
 
 local function row(line, tag)
   local html = {}
-  for _, cell in ipairs(cells(line)) do
-    html[#html + 1] = ("<%s>%s</%s>"):format(tag, cell, tag)
+  for _, cell in ipairs(markdown.cells(line)) do
+    html[#html + 1] = ("<%s>%s</%s>"):format(tag, inline(cell), tag)
   end
   return "<tr>" .. table.concat(html) .. "</tr>"
 end

@@ -1,0 +1,402 @@
+-- Rules G1 to G5: windows on streams. dev:profile is in profile_spec.lua.
+
+local core = require "luhip.core"
+local support = require "spec.support"
+local profiles = require "spec.server.profiles"
+local work = require "spec.server.work"
+local testing = core.testing
+
+local N, FAR, SLACK = profiles.N, profiles.FAR, profiles.SLACK
+
+support.each_device(function(id)
+  local dev, k, x, add, stale, watches
+
+  before_each(function()
+    local p = profiles.on(id)
+    dev, k, x, add, stale, watches = p.dev, p.k, p.x, p.add, p.stale, p.watches
+  end)
+
+  -- Windows from now on are placed by one anchor, however slow this machine is.
+  local function one_anchor()
+    testing.anchor(dev)
+    testing.profiler_age(dev, -1e6)
+  end
+
+  describe("windows", function()
+    ---- G1 -----------------------------------------------------------------------------------------------------
+
+    it("G1 a window opens and stops without waiting for the stream", function()
+      local gate = work.gate(dev, k)
+      gate:close(x)
+      local w = dev:start_profile()
+      add()
+      local d = w:stop()
+      assert.is_false(d:ready())
+      assert.match("not known yet", tostring(d))
+      gate:open()
+      local ms = d:wait()
+      assert.is_true(ms >= 0)
+      assert.is_true(d:ready())
+      assert.equal(ms, d:wait())
+      assert.match("ms on " .. id, tostring(d), 1, true)
+      assert.equal(2.0, x:read()[1])
+    end)
+
+    it("G1 a window is placed on the host's clock", function()
+      local _, first = testing.anchor(dev)
+      local before = 1e3 * core.monotime()
+      local w = dev:start_profile()
+      add()
+      local d = w:stop()
+      local ms = d:wait()
+      local start, stop = d:span()
+      local after = 1e3 * core.monotime()
+      assert.is_true(math.abs(stop - start - ms) < SLACK)
+      local _, second = testing.anchor(dev)
+      local slack = math.max(first, second) + SLACK
+      assert.is_true(start >= before - slack and stop <= after + slack)
+    end)
+
+    it("G1 the anchor is kept for a second and then taken again", function()
+      local function users()
+        return (select(3, testing.profiler_counts(dev)))
+      end
+      one_anchor()
+      local taken = testing.anchor(dev)
+      local a, b = dev:start_profile(), dev:start_profile()
+      assert.equal(taken, testing.anchor(dev))
+      assert.equal(2, users())
+      testing.profiler_age(dev, 1e6 + 2000)
+      assert.not_equal(taken, testing.anchor(dev))
+      assert.equal(0, users())
+      a:abandon()
+      assert.is_true(b:stop():wait() >= 0)
+    end)
+
+    it("G1 a window is of one stream", function()
+      local s = dev:stream()
+      local gate = work.gate(dev, k)
+      dev:with(s, function()
+        gate:close()
+      end)
+      local other, current = dev:start_profile():stop(), nil
+      dev:with(s, function()
+        current = dev:start_profile()
+      end)
+      local named = dev:start_profile(s):stop()
+      current = current:stop()
+      assert.is_true(other:wait() >= 0) -- while s is held
+      assert.is_false(current:ready())
+      assert.is_false(named:ready())
+      gate:open()
+      assert.is_true(current:wait() >= 0)
+      assert.is_true(named:wait() >= 0)
+    end)
+
+    ---- G2 -----------------------------------------------------------------------------------------------------
+
+    it("G2 windows nest, and an outer one contains the inner ones", function()
+      one_anchor()
+      local outer = dev:start_profile()
+      local inners = {}
+      for i = 1, 3 do
+        local w = dev:start_profile()
+        add()
+        inners[i] = w:stop()
+      end
+      local d = outer:stop()
+      local sum, last = 0, nil
+      local from, to = d:span()
+      for _, inner in ipairs(inners) do
+        local start, stop = inner:span()
+        assert.is_true(start >= from - SLACK and stop <= to + SLACK)
+        assert.is_true(not last or start >= last - SLACK)
+        sum, last = sum + inner:wait(), stop
+      end
+      assert.is_true(sum <= d:wait() + SLACK)
+    end)
+
+    it("G2 windows overlap, and each is independent of how the others end", function()
+      one_anchor()
+      local a = dev:start_profile()
+      add()
+      local b = dev:start_profile()
+      add()
+      local c = dev:start_profile()
+      local da = a:stop()
+      add()
+      c:abandon()
+      local db = b:stop()
+      assert.is_true(da:wait() >= 0)
+      assert.is_true(db:wait() >= 0)
+      assert.is_true((select(2, db:span())) >= (select(2, da:span())) - SLACK)
+    end)
+
+    it("G2 an empty window has a duration", function()
+      assert.is_true(dev:start_profile():stop():wait() >= 0)
+    end)
+
+    ---- G3 -----------------------------------------------------------------------------------------------------
+
+    it("G3 start and stop are refused while the stream records, which goes on; stop drops the window", function()
+      local s = dev:stream()
+      local w = dev:start_profile(s)
+      s:prepare_capture()
+      s:begin_capture()
+      support.assert_error_kind("capture", function()
+        dev:start_profile(s)
+      end, "profile: not possible")
+      support.assert_error_kind("capture", function()
+        dev:profile(add)
+      end, "profile: not possible")
+      assert.is_true(dev:start_profile():stop():wait() >= 0) -- of another stream
+      support.assert_error_kind("capture", function()
+        w:stop()
+      end)
+      assert.equal(0, watches())
+      dev:with(s, add)
+      local g = s:end_capture()
+      support.assert_error_kind("capture", function()
+        w:stop()
+      end)
+      g:replay()
+      assert.equal(2.0, x:read()[1])
+      assert.is_true(dev:start_profile(s):stop():wait() >= 0)
+    end)
+
+    it("G3 a window that was stopped or abandoned cannot be stopped", function()
+      local w = dev:start_profile()
+      local d = w:stop()
+      support.assert_error_kind("freed", function()
+        w:stop()
+      end, "stopped already")
+      w:abandon() -- of no effect on the duration
+      assert.is_true(d:wait() >= 0)
+      w = dev:start_profile()
+      w:abandon()
+      w:abandon()
+      support.assert_error_kind("freed", function()
+        w:stop()
+      end, "abandoned")
+      w:free()
+      w:abandon()
+      support.assert_error_kind("freed", function()
+        w:stop()
+      end)
+      d:free()
+      support.assert_error_kind("freed", function()
+        d:wait()
+      end)
+      support.assert_error_kind("type", function()
+        dev:start_profile(x)
+      end)
+      support.assert_error_kind("type", function()
+        w.stop(x)
+      end)
+    end)
+
+    it("G3 a window that goes out of scope open is abandoned, collected too", function()
+      do
+        local w <close> = dev:start_profile()
+        assert.equal(1, watches())
+        assert.match("luhip.window", tostring(w))
+      end
+      assert.equal(0, watches())
+      dev:start_profile()
+      collectgarbage()
+      collectgarbage()
+      assert.equal(0, watches())
+    end)
+
+    it("G3 events are pooled", function()
+      local first <close> = dev:start_profile():stop()
+      first:span()
+      local _, before = testing.profiler_counts(dev)
+      for i = 1, 100 do
+        local w = dev:start_profile()
+        if i % 3 == 0 then
+          w:abandon()
+        else
+          local d <close> = w:stop()
+          d:wait()
+          if i % 3 == 1 then
+            d:span()
+          end
+        end
+      end
+      local open, after = testing.profiler_counts(dev)
+      assert.equal(0, open)
+      assert.equal(before, after)
+    end)
+
+    it("G3 a window of a stream that was freed is stopped there", function()
+      local s = dev:stream()
+      local w = dev:start_profile(s)
+      dev:with(s, add)
+      s:free()
+      assert.is_true(w:stop():wait() >= 0)
+    end)
+
+    it("G3 a closed device ends open windows and knows the stopped ones", function()
+      local open, d = dev:start_profile(), dev:start_profile():stop()
+      dev:close()
+      assert.is_true(d:wait() >= 0)
+      support.assert_error_kind("freed", function()
+        open:stop()
+      end)
+      open:abandon()
+    end)
+
+    ---- G4 -----------------------------------------------------------------------------------------------------
+
+    it("G4 a skipped launch makes every open window worthless, on any stream", function()
+      local y = stale()
+      local s = dev:stream()
+      local before = dev:start_profile():stop()
+      local a, b = dev:start_profile(), dev:start_profile(s)
+      k.accumulate:launch(work.over(N), y, x, N)
+      support.assert_error_kind("oom", function()
+        a:stop()
+      end, "timed work")
+      support.assert_error_kind("oom", function()
+        a:stop()
+      end)
+      support.assert_error_kind("oom", function()
+        b:stop()
+      end)
+      assert.is_true(before:wait() >= 0)
+      assert.equal(0, watches())
+      assert.is_true(dev:start_profile():stop():wait() >= 0)
+    end)
+
+    it("G4 so does an operation that cannot have its memory", function()
+      local w = dev:start_profile()
+      local huge = support.beyond_memory(dev)
+      pcall(huge.fill, huge, 0)
+      support.assert_error_kind("oom", function()
+        w:stop()
+      end)
+    end)
+
+    it("D2 so does a lazy kernel that does not compile when it is launched, in a dry run too", function()
+      local y = dev:buffer("f32", N, 1)
+      local function broken()
+        local lazy = dev:kernel('extern "C" __global__ void broken(float *x) { no such thing }', { lazy = true })
+        lazy:launch({ grid = 1, block = 1 }, y)
+      end
+      local w = dev:start_profile()
+      broken()
+      y:fill(1)
+      support.assert_error_kind("compile", function()
+        w:stop()
+      end, "timed work")
+      w = dev:start_profile()
+      support.assert_error_kind("compile", function()
+        dev:dry_run(broken)
+      end)
+      support.assert_error_kind("compile", function()
+        w:stop()
+      end)
+      assert.equal(1.0, y:read()[1])
+    end)
+
+    it("D7 so does a stale launch in a recording", function()
+      local y = stale()
+      local s = dev:stream()
+      s:prepare_capture()
+      s:begin_capture()
+      local w = dev:start_profile()
+      dev:with(s, function()
+        k.accumulate:launch(work.over(N), y, x, N)
+      end)
+      support.assert_error_kind("oom", function()
+        w:stop()
+      end)
+      s:cancel_capture()
+    end)
+
+    it("G4 a window lets go of the failure", function()
+      local before = testing.server_counts(dev).failures
+      do
+        local w <close> = dev:start_profile()
+        stale()
+        assert.is_truthy(w)
+      end
+      collectgarbage()
+      collectgarbage()
+      dev:sync()
+      dev:flush()
+      assert.equal(before, testing.server_counts(dev).failures)
+    end)
+
+    if id:match "^cpu" then
+      it("G4 a fault inside the window is met by stop, or by wait when it is heard of later", function()
+        local gate = work.gate(dev, k)
+        local early = dev:start_profile():stop()
+        gate:close(x)
+        local w = dev:start_profile()
+        k.wild:launch(work.over(N), x, N, FAR)
+        local d = w:stop() -- nothing is known yet
+        local later = dev:start_profile():stop()
+        gate:open()
+        support.assert_error_kind("fault", function()
+          d:wait()
+        end, "'wild'")
+        support.assert_error_kind("fault", function()
+          d:ready()
+        end)
+        assert.match("failed", tostring(d))
+        assert.is_true(early:wait() >= 0)
+        assert.is_true(later:wait() >= 0)
+        w = dev:start_profile()
+        k.wild:launch(work.over(N), x, N, FAR)
+        dev:sync()
+        support.assert_error_kind("fault", function()
+          w:stop()
+        end, "'wild'")
+      end)
+
+      it("G4 a fault from before the window counts where something inside reads from it", function()
+        local gate = work.gate(dev, k)
+        local y = dev:buffer("f32", N, 0)
+        gate:close(x)
+        k.wild:launch(work.over(N), x, N, FAR)
+        local w = dev:start_profile()
+        k.copy:launch(work.over(N), x, y, N)
+        local d = w:stop()
+        gate:open()
+        support.assert_error_kind("fault", function()
+          d:wait()
+        end)
+      end)
+    end
+
+    ---- G5 -----------------------------------------------------------------------------------------------------
+
+    it("G5 a window whose events cannot be read is an error, and stays one", function()
+      local w = dev:start_profile()
+      local d
+      testing.events_unreadable(dev, function()
+        d = w:stop()
+        support.assert_error_kind("driver", function()
+          d:wait()
+        end, "timed work")
+      end)
+      support.assert_error_kind("driver", function()
+        d:wait()
+      end)
+      support.assert_error_kind("driver", function()
+        dev:profile(function()
+          add()
+          testing.events_unreadable(dev, function()
+            for _ = 1, 1200 do -- more than are open at once
+              add()
+              dev:sync()
+            end
+          end)
+        end)
+      end)
+      assert.is_true(dev:start_profile():stop():wait() >= 0)
+    end)
+  end)
+end)
