@@ -645,10 +645,12 @@ function luhip.profile() end
 function luhip.memory_report() end
 
 --- Writes a buffer to a file: `luhip.save("x.npy", x)`; see luhip.files.
-function luhip.save() end
+---@param ... any path, buffer or array, options
+function luhip.save(...) end
 
 --- Reads a file into host memory: `luhip.load "x.npy"`; see luhip.files.
-function luhip.load() end
+---@param ... any path, and what the format has no word for: type, shape
+function luhip.load(...) end
 
 --- Makes a kernel of one expression.
 ---@param inputs string "f32 x, f32 y"

@@ -90,6 +90,16 @@ function errors.check_function(fn, what)
   end
 end
 
+--- Raises kind "argument" where something is given behind a function's last argument: options that it does not have.
+-- @tparam string what the function: "profile"
+-- @param ... what is there
+function errors.check_no_more(what, ...)
+  local more = ...
+  if more ~= nil then
+    errors.raise("argument", "%s: nothing expected behind its last argument, got %s", what, errors.describe(more))
+  end
+end
+
 --- The kind of any error value.
 -- @param value an error object, or whatever else was raised
 -- @treturn ?string nil for a value that has no kind, such as a string

@@ -26,7 +26,8 @@ luhip.version = core.version
 --- Lists the devices: `luhip.devices()`. Starts none.
 -- @treturn {table,...} { id, backend, name, arch, memory, units, reason }; one that is installed but unusable has a
 --   reason
-function luhip.devices()
+function luhip.devices(...)
+  errors.check_no_more("devices", ...)
   config.load()
   return core.devices()
 end
@@ -96,7 +97,8 @@ end
 --- Forgets all compiled kernels, in memory and on disk: `luhip.clear_cache()`. What is loaded stays.
 -- @treturn integer how many files were removed
 -- @raise kind "cache" when the folder is not yours alone, or a file cannot be removed
-function luhip.clear_cache()
+function luhip.clear_cache(...)
+  errors.check_no_more("clear_cache", ...)
   config.load()
   return core.clear_cache()
 end
@@ -160,11 +162,13 @@ for _, class in ipairs { "future", "event", "stream", "duration" } do
 end
 
 --- Writes a buffer to a file: `luhip.save("x.npy", x)`; see luhip.files.
+-- @param ... path, buffer or array, options
 function luhip.save(...)
   return require("luhip.files").save(...)
 end
 
 --- Reads a file into host memory: `luhip.load "x.npy"`; see luhip.files.
+-- @param ... path, and what the format has no word for: type, shape
 function luhip.load(...)
   return require("luhip.files").load(...)
 end

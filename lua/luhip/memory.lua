@@ -167,6 +167,7 @@ Window.__gc = close
 -- Calls nest: the innermost says the mode. Without fn the mode holds from now on, outside of all such calls.
 -- @tparam string mode "persistent" or "auto"
 -- @tparam[opt] function fn
+-- @param ... its arguments
 -- @return what fn returns
 -- @raise kinds "argument" and "type"
 function memory.mode(dev, mode, fn, ...)
@@ -185,7 +186,8 @@ end
 -- fn runs as in dev:dry_run: launches are checked, nothing runs and nothing is allocated. Buffers that it makes are
 -- placed in the pools of the current stream as if there were memory. The layout has the pools that were used, each with
 -- a cap of the most that it held.
--- @tparam function fn called with the further arguments
+-- @tparam function fn
+-- @param ... its arguments
 -- @treturn layout for dev:install_pools
 -- @treturn table { reserved, in_use, buffers }: the most bytes held and in use, how many buffers were made
 -- @raise what fn raises; kinds "oom" and "too_big" where the device could not hold it

@@ -221,9 +221,10 @@ end
 -- @tparam function fn
 -- @treturn profile with rows() and trace(path); print shows a table; fields `count` (operations) and `ms` (their sum)
 -- @raise what fn raises; what an operation failed with; kinds "type", "argument", "capture"
-function profile.profile(dev, fn)
+function profile.profile(dev, fn, ...)
   errors.check_self(dev, "device", "profile")
   errors.check_function(fn, "profile")
+  errors.check_no_more("profile", ...)
   local native <close> = core.trace(dev)
   local default = dev:streams()[1].id
   fn()

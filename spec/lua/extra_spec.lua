@@ -86,6 +86,39 @@ support.each_device(function(id)
     end
   end)
 
+  it("functions that are written in Lua do so too", function()
+    local dev = support.open(id)
+    local x = dev:buffer("f32", 4, 0)
+    for what, call in pairs {
+      devices = function()
+        luhip.devices { reason = true }
+      end,
+      clear_cache = function()
+        luhip.clear_cache "all"
+      end,
+      profile = function()
+        dev:profile(function() end, { samples = 2 })
+      end,
+      random = function()
+        luhip.random(1, { rounds = 7 })
+      end,
+      ["random:normal"] = function()
+        luhip.random(1):normal(x, 0, 1, { rounds = 7 })
+      end,
+      ["random:uniform"] = function()
+        luhip.random(1):uniform(dev, "f32", 4, 0, 1, 2)
+      end,
+      scan = function()
+        luhip.scan("f32", "a + b", "0")(x, nil, { axis = 1 })
+      end,
+      struct = function()
+        luhip.struct("s", { { "x", "f32" } }, { packed = true })
+      end,
+    } do
+      fails("argument", call, what .. ": nothing expected behind its last argument, got ")
+    end
+  end)
+
   it("a nil behind the last argument is none, and data may come with more", function()
     local dev = support.open(id)
     local x = dev:buffer("f32", 4, nil, nil)

@@ -84,6 +84,16 @@ local function parse_block(lines)
   return entry
 end
 
+-- `...` that nobody is told of is there to be refused (luhip.errors.check_no_more).
+local function without_more(entry, arguments)
+  for _, parameter in ipairs(entry.params) do
+    if parameter.name == "..." then
+      return arguments
+    end
+  end
+  return arguments and (arguments:gsub(",?%s*%.%.%.%)$", ")"))
+end
+
 local function name_of(entry, line)
   local name, arguments = line:match "^function%s+([%w_.:]+)%s*(%b())"
   if not name then
@@ -94,7 +104,7 @@ local function name_of(entry, line)
     entry.is_local = name ~= nil
   end
   entry.name = entry.name or name
-  entry.arguments = arguments
+  entry.arguments = without_more(entry, arguments)
   return entry
 end
 

@@ -180,6 +180,7 @@ local function target_of(what, first, ...)
     if not first.is_contiguous then
       errors.raise("unsupported_strides", "random:%s: the buffer is a view with gaps", what)
     end
+    errors.check_no_more("random:" .. what, select(3, ...))
     return first, ...
   elseif debug.getmetatable(first) ~= core.metatables.device then
     errors.raise(
@@ -193,6 +194,7 @@ local function target_of(what, first, ...)
   if dtype == nil or shape == nil then
     errors.raise("argument", "random:%s: after the device come an element type and a shape", what)
   end
+  errors.check_no_more("random:" .. what, select(5, ...))
   return first:buffer(dtype, shape), select(3, ...)
 end
 
@@ -300,7 +302,8 @@ end
 -- @tparam[opt=0] integer seed 64 bits
 -- @treturn generator with uniform, normal, integers, source
 -- @raise kind "type"
-local function random(seed)
+local function random(seed, ...)
+  errors.check_no_more("random", ...)
   local bits = seed == nil and 0 or math.tointeger(seed)
   if not bits or type(seed) == "string" then
     errors.raise("type", "random: the seed is a whole number, not %s", errors.describe(seed))

@@ -115,7 +115,8 @@ end
 -- @tparam[opt] buffer y where the result goes; x itself is allowed
 -- @treturn buffer y, or a new buffer of x's shape
 -- @raise kinds "type", "shape" for the call; "compile" with the expression's diagnostics
-function Scan:__call(x, y)
+function Scan:__call(x, y, ...)
+  errors.check_no_more(self.name, ...)
   local dtype = dtype_of(self, x)
   if y ~= nil and not parameters.is_buffer(y) then
     errors.raise("type", "%s: the output is a buffer, not %s", self.name, errors.describe(y))

@@ -338,7 +338,8 @@ end
 struct.is_layout = is_layout
 
 return setmetatable(struct, {
-  __call = function(_, name, fields)
+  __call = function(_, name, fields, ...)
+    errors.check_no_more("struct", ...)
     return struct.new(name, fields)
   end,
 })
