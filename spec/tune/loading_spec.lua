@@ -348,3 +348,85 @@ describe("a recorded run", function()
     end
   end)
 end)
+
+describe("a simulated run with a store", function()
+  local path
+
+  local function simulated(options)
+    local r = require("luhip.tune").simulate(recorded.load(path), options)
+    local list = {}
+    for i, row in ipairs(r.rows) do
+      local copy = {}
+      for name, value in pairs(row) do
+        copy[name] = name == "error" and tostring(value) or value
+      end
+      copy.reused = nil
+      list[i] = core.json_text(copy)
+    end
+    return list, r
+  end
+
+  before_each(function()
+    local lines = {}
+    for i = 0, 199 do
+      local time = i % 7 == 0 and '"CompilationFailedConfig"' or (i * 31 % 200 + 1) .. ".25"
+      local record = '"%d": {"x": %d, "y": %d, "time": %s, "times": [%d.5, 1.0], "compile_time": %d, "w": %d}'
+      lines[#lines + 1] = record:format(i, i % 20, i // 20, time, i, i, i)
+    end
+    local values = {}
+    for i = 0, 19 do
+      values[i + 1] = tostring(i)
+    end
+    local head =
+      '{"kernel_name": "k", "tune_params_keys": ["x", "y"], "tune_params": {"x": [%s], "y": [%s]}, "cache": {%s}}'
+    local list = table.concat(values, ",")
+    path = written(head:format(list, list, table.concat(lines, ",")), "c.json")
+  end)
+
+  it("that was killed gives the same as one that was not", function()
+    for _, strategy in ipairs { "auto", "genetic", "annealing" } do
+      local kept = support.temporary_directory() .. "/k.tune"
+      local script = kept .. ".lua"
+      support.write_file(
+        script,
+        [[
+          local core, tune = require "luhip.core", require "luhip.tune"
+          local run, count = tune.load_cache(arg[1]), 0
+          local row = run.row
+          function run:row(i)
+            count = count + 1
+            if count == 40 then
+              os.execute("kill -9 " .. core.pid())
+            end
+            return row(self, i)
+          end
+          tune.simulate(run, { strategy = arg[3], seed = 5, budget = 90, store = arg[2] })
+        ]]
+      )
+      local words = {}
+      for i, word in ipairs { support.interpreter, script, path, kept, strategy } do
+        words[i] = support.quote(word)
+      end
+      local child = { "sh", "-c", table.concat(words, " ") .. " || exit 7" } -- whose stderr is taken
+      assert.equal(7, support.run(child, { env = support.environment() }).code)
+      local finished = #store.read(kept):rows()
+      assert.is_true(finished > 20 and finished < 40)
+      local expected, whole = simulated { strategy = strategy, seed = 5, budget = 90 }
+      local got, resumed = simulated { strategy = strategy, seed = 5, budget = 90, store = kept }
+      assert.same(expected, got)
+      assert.same({ whole.seconds, whole.stopped }, { resumed.seconds, resumed.stopped })
+      assert.same(whole.best.params, resumed.best.params)
+      assert.equal(finished, resumed.reused)
+      assert.equal(#expected, #store.read(kept):rows())
+    end
+  end)
+
+  it("names what is no store", function()
+    support.assert_error_kind("type", function()
+      simulated { store = 5 }
+    end, "tune.simulate: store: a path expected, not a number")
+    support.assert_error_kind("file", function()
+      simulated { store = path }
+    end, path, "no store")
+  end)
+end)

@@ -239,9 +239,10 @@ local function values_in(records)
   return names, values
 end
 
---- A Kernel Tuner cache of one kernel, device and problem: those of the first record; others are left out. It reads such
--- a cache when the tuning script lists its parameters in the same order, that of their names. It looks for the end of a
--- cache by its last three characters, so the records come last, each on a line, and two braces with a newline in between.
+--- A Kernel Tuner cache of one kernel, device and problem: those of the first record; others are left out. It reads
+-- such a cache when the tuning script lists its parameters in the same order, that of their names. It looks for the end
+-- of a cache by its last three characters, so the records come last, each on a line, and two braces with a newline in
+-- between.
 -- @tparam {table,...} records
 -- @treturn string JSON
 -- @treturn integer how many records are in it

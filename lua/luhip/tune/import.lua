@@ -244,7 +244,7 @@ local function read_t4(data, name)
   return result
 end
 
--- ---- what recorded runs are read of besides ---------------------------------------------------------------------------
+-- ---- what recorded runs are read of besides ------------------------------------------------------------------------
 
 local ROW = { "status", "ms", "median", "min", "samples", "kept", "compile_ms", "registers", "shared_bytes" }
 local NO_METRIC = { params = true }
@@ -302,8 +302,9 @@ end
 --- Reads a Kernel Tuner cache, T4 results, or what else `tune.load_cache` reads.
 -- @tparam string path
 -- @tparam[opt] table given `name`, `device`, `problem`: in place of what the file says, or does not say
--- @treturn table `format` ("kernel_tuner", "t4" or "recorded"), `name`, `device`, `problem`, `params` ({ name =, values = }, ...),
---   `rows` (records of luhip.tune.store), `cut` (whether the file ended too early)
+-- @treturn table `format` ("kernel_tuner", "t4" or "recorded"), `name`, `device`, `problem`,
+--   `params` ({ name =, values = }, ...), `rows` (records of luhip.tune.store), `cut` (whether the file ended too
+--   early)
 -- @raise kinds "file" and "argument", naming the file
 function import.read(path, given)
   local text = import.text(path)

@@ -271,7 +271,7 @@ tune.load_cache = recorded.load
 
 --- Replays a recorded run without a device: see luhip.tune.simulate.
 -- @tparam Recorded run
--- @tparam[opt] table options `strategy`, `budget`, `seed`, `objective`, `higher`
+-- @tparam[opt] table options `strategy`, `budget`, `seed`, `objective`, `higher`, `store`
 -- @treturn Result
 tune.simulate = simulate.run
 

@@ -2,8 +2,9 @@
 --
 -- Each configuration costs the seconds that were recorded for compiling, checking and measuring it, on a clock that
 -- only such costs move; budgets in seconds are of that clock. What failed counts as an evaluation. The same recorded
--- run, options and seed give the same result. Dependencies: luhip.errors, luhip.nearest,
--- luhip.tune.{evaluator,front,recorded, result,strategies}.
+-- run, options and seed give the same result, also when it was ended in between and a store kept its rows.
+-- Dependencies: luhip.errors, luhip.nearest,
+-- luhip.tune.{evaluator,objectives,recorded,replay,result,strategies}.
 -- @module luhip.tune.simulate
 
 local errors = require "luhip.errors"
@@ -11,12 +12,13 @@ local evaluator = require "luhip.tune.evaluator"
 local nearest = require "luhip.nearest"
 local objectives = require "luhip.tune.objectives"
 local recorded = require "luhip.tune.recorded"
+local replay = require "luhip.tune.replay"
 local result = require "luhip.tune.result"
 local strategies = require "luhip.tune.strategies"
 
 local simulate = {}
 
-local OPTIONS = { "budget", "higher", "objective", "seed", "strategy" }
+local OPTIONS = { "budget", "higher", "objective", "seed", "store", "strategy" }
 
 local function check(given)
   if type(given) ~= "table" then
@@ -40,6 +42,13 @@ local function check_seed(seed)
     errors.raise("type", "tune.simulate: seed: an integer expected, not %s", tostring(seed))
   end
   return seed and math.tointeger(seed) or 0
+end
+
+local function check_store(path)
+  if path ~= nil and type(path) ~= "string" then
+    errors.raise("type", "tune.simulate: store: a path expected, not a %s", type(path))
+  end
+  return path
 end
 
 -- The numbers that a row has.
@@ -95,10 +104,11 @@ end
 --- Replays a recorded run: `tune.simulate(recorded, options)`.
 -- @tparam Recorded run what `tune.load_cache` gives
 -- @tparam[opt] table given `strategy` (default "auto"), `budget` (default: everything), `seed` (default 0), `objective`
---   (default "ms"; a list for several) and `higher`, as of `tune`
+--   (default "ms"; a list for several) and `higher`, as of `tune`; `store`: a file that keeps the rows, and which they
+--   come from when the run is begun again
 -- @treturn Result as of `tune`; `seconds` is recorded time, `strategy` the strategy's name; rows are in order of
 --   evaluation
--- @raise kinds "type" and "argument"; what a strategy raises
+-- @raise kinds "type", "argument" and "file"; what a strategy raises
 function simulate.run(run, given)
   if not recorded.is(run) then
     errors.raise("type", "tune.simulate: what tune.load_cache gives expected, not a %s", type(run))
@@ -109,7 +119,7 @@ function simulate.run(run, given)
   check_goals(run, goals)
   local name, body, options = strategies.read(given.strategy)
   local budget, seconds, rows = evaluator.budget(given.budget, "tune.simulate"), 0, {}
-  local stopped, search = evaluator.run {
+  local job = {
     space = run.space,
     strategy = body,
     options = options,
@@ -119,22 +129,31 @@ function simulate.run(run, given)
     clock = function()
       return seconds
     end,
-    evaluate = function(i)
-      local row, spent = run:row(i)
-      seconds = seconds + spent
-      rows[#rows + 1] = row
-      return row
-    end,
     cost = objectives.cost(goals),
   }
+  local kept = check_store(given.store) and replay.open(run, given.store)
+  function job.evaluate(i)
+    local row, spent = (kept or run):row(i)
+    seconds = seconds + spent
+    rows[#rows + 1] = row
+    return row
+  end
+  local ok, stopped, search = pcall(evaluator.run, job)
+  if kept then
+    kept:close()
+  end
+  if not ok then
+    error(stopped, 0)
+  end
   return result.new {
     plan = plan_of(run, goals, name),
     best = search.best and rows[search.order[search.best]],
     rows = rows,
-    warnings = {},
+    warnings = { kept and kept.store:passed_over() },
     seconds = seconds,
     stopped = stopped,
     total = run.space.count,
+    reused = kept and kept.reused or nil,
     pareto = #goals > 1 and objectives.front(rows, goals) or nil,
   }
 end
