@@ -1,29 +1,19 @@
 /*
- * host.c - for the specs of the CPU device around kernels: its driver table called bare, the arena, running programs.
+ * host.c - for the specs of the CPU device around kernels: its driver table called bare.
  *
  * `testing.hip` has the table's entries with integers for pointers and handles. Each gives its result (true where
  * there is none), or nil and the error's name.
  */
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <lauxlib.h>
 
-#include "base/spawn.h"
-#include "cpu/arena.h"
-#include "cpu/exec.h"
-#include "cpu/image.h"
-#include "cpu/limits.h"
-#include "cpu/options.h"
 #include "cpu/provider.h"
 #include "testing/testing.h"
 
-static const struct hip_api *table(lua_State *L) {
+const struct hip_api *testing_cpu_table(lua_State *L) {
   char reason[256] = "";
   const struct hip_api *api = cpu_provider.load(reason, sizeof reason);
   if (!api) luaL_error(L, "the CPU device cannot be loaded: %s", reason);
@@ -58,27 +48,27 @@ static size_t size(lua_State *L, int arg) {
 /* ---- devices and memory --------------------------------------------------------------------------------------- */
 
 static int test_set_device(lua_State *L) {
-  return answer(L, table(L)->hipSetDevice((int)luaL_checkinteger(L, 1)));
+  return answer(L, testing_cpu_table(L)->hipSetDevice((int)luaL_checkinteger(L, 1)));
 }
 static int test_device_sync(lua_State *L) {
-  return answer(L, table(L)->hipDeviceSynchronize());
+  return answer(L, testing_cpu_table(L)->hipDeviceSynchronize());
 }
 
 static int test_last_error(lua_State *L) {
-  lua_pushstring(L, hip_error_name(table(L)->hipGetLastError()));
+  lua_pushstring(L, hip_error_name(testing_cpu_table(L)->hipGetLastError()));
   return 1;
 }
 
 static int test_attribute(lua_State *L) {
   int value = 0;
   hip_device_attribute_t attribute = (hip_device_attribute_t)luaL_checkinteger(L, 1);
-  hip_error_t rc = table(L)->hipDeviceGetAttribute(&value, attribute, (int)luaL_optinteger(L, 2, 0));
+  hip_error_t rc = testing_cpu_table(L)->hipDeviceGetAttribute(&value, attribute, (int)luaL_optinteger(L, 2, 0));
   return answer_integer(L, rc, value);
 }
 
 static int test_arch(lua_State *L) {
   char arch[128] = "";
-  hip_error_t rc = table(L)->hipxDeviceArch(arch, sizeof arch, (int)luaL_optinteger(L, 1, 0));
+  hip_error_t rc = testing_cpu_table(L)->hipxDeviceArch(arch, sizeof arch, (int)luaL_optinteger(L, 1, 0));
   if (rc) return refuse(L, rc);
   lua_pushstring(L, arch);
   return 1;
@@ -86,7 +76,7 @@ static int test_arch(lua_State *L) {
 
 static int test_toolchain(lua_State *L) {
   char identity[512] = "";
-  hip_error_t rc = table(L)->hipxToolchain(identity, sizeof identity, (int)luaL_optinteger(L, 1, 0));
+  hip_error_t rc = testing_cpu_table(L)->hipxToolchain(identity, sizeof identity, (int)luaL_optinteger(L, 1, 0));
   lua_pushstring(L, identity);
   lua_pushstring(L, hip_error_name(rc));
   return 2;
@@ -94,29 +84,29 @@ static int test_toolchain(lua_State *L) {
 
 static int test_malloc(lua_State *L) {
   void *ptr = NULL;
-  hip_error_t rc = table(L)->hipMalloc(&ptr, size(L, 1));
+  hip_error_t rc = testing_cpu_table(L)->hipMalloc(&ptr, size(L, 1));
   return answer_integer(L, rc, (lua_Integer)(uintptr_t)ptr);
 }
 
 static int test_host_malloc(lua_State *L) {
   void *ptr = NULL;
-  hip_error_t rc = table(L)->hipHostMalloc(&ptr, size(L, 1), 0);
+  hip_error_t rc = testing_cpu_table(L)->hipHostMalloc(&ptr, size(L, 1), 0);
   return answer_integer(L, rc, (lua_Integer)(uintptr_t)ptr);
 }
 
 static int test_free(lua_State *L) {
-  return answer(L, table(L)->hipFree(pointer(L, 1)));
+  return answer(L, testing_cpu_table(L)->hipFree(pointer(L, 1)));
 }
 static int test_host_free(lua_State *L) {
-  return answer(L, table(L)->hipHostFree(pointer(L, 1)));
+  return answer(L, testing_cpu_table(L)->hipHostFree(pointer(L, 1)));
 }
 static int test_checked(lua_State *L) {
-  return answer(L, table(L)->hipxSetChecked(lua_toboolean(L, 1)));
+  return answer(L, testing_cpu_table(L)->hipxSetChecked(lua_toboolean(L, 1)));
 }
 
 static int test_mem_info(lua_State *L) {
   size_t available = 0, total = 0;
-  hip_error_t rc = table(L)->hipMemGetInfo(&available, &total);
+  hip_error_t rc = testing_cpu_table(L)->hipMemGetInfo(&available, &total);
   if (rc) return refuse(L, rc);
   lua_pushinteger(L, (lua_Integer)available);
   lua_pushinteger(L, (lua_Integer)total);
@@ -152,19 +142,19 @@ static const char *const kinds[] = {"h2h", "h2d", "d2h", "d2d", "default", NULL}
 /* copy(to, from, bytes, kind, stream) */
 static int test_copy(lua_State *L) {
   hip_memcpy_kind_t kind = (hip_memcpy_kind_t)luaL_checkoption(L, 4, NULL, kinds);
-  return answer(L, table(L)->hipMemcpyAsync(pointer(L, 1), pointer(L, 2), size(L, 3), kind, pointer(L, 5)));
+  return answer(L, testing_cpu_table(L)->hipMemcpyAsync(pointer(L, 1), pointer(L, 2), size(L, 3), kind, pointer(L, 5)));
 }
 
 /* copy2d(to, pitch, from, pitch, width, height, kind, stream) */
 static int test_copy2d(lua_State *L) {
   hip_memcpy_kind_t kind = (hip_memcpy_kind_t)luaL_checkoption(L, 7, NULL, kinds);
-  return answer(L, table(L)->hipMemcpy2DAsync(pointer(L, 1), size(L, 2), pointer(L, 3), size(L, 4), size(L, 5),
-                                              size(L, 6), kind, pointer(L, 8)));
+  return answer(L, testing_cpu_table(L)->hipMemcpy2DAsync(pointer(L, 1), size(L, 2), pointer(L, 3), size(L, 4),
+                                                          size(L, 5), size(L, 6), kind, pointer(L, 8)));
 }
 
 /* fill(to, value, count, bits, stream) */
 static int test_fill(lua_State *L) {
-  const struct hip_api *api = table(L);
+  const struct hip_api *api = testing_cpu_table(L);
   int value = (int)luaL_checkinteger(L, 2);
   switch (luaL_checkinteger(L, 4)) {
   case 8:
@@ -178,53 +168,53 @@ static int test_fill(lua_State *L) {
 
 /* fill2d(to, pitch, value, width, height, stream) */
 static int test_fill2d(lua_State *L) {
-  return answer(L, table(L)->hipMemset2DAsync(pointer(L, 1), size(L, 2), (int)luaL_checkinteger(L, 3), size(L, 4),
-                                              size(L, 5), pointer(L, 6)));
+  return answer(L, testing_cpu_table(L)->hipMemset2DAsync(pointer(L, 1), size(L, 2), (int)luaL_checkinteger(L, 3),
+                                                          size(L, 4), size(L, 5), pointer(L, 6)));
 }
 
 /* ---- streams and events ------------------------------------------------------------------------------------------ */
 
 static int test_stream(lua_State *L) {
   hip_stream_t stream = NULL;
-  hip_error_t rc = table(L)->hipStreamCreateWithFlags(&stream, (unsigned)luaL_optinteger(L, 1, 0));
+  hip_error_t rc = testing_cpu_table(L)->hipStreamCreateWithFlags(&stream, (unsigned)luaL_optinteger(L, 1, 0));
   return answer_integer(L, rc, (lua_Integer)(uintptr_t)stream);
 }
 
 static int test_stream_destroy(lua_State *L) {
-  return answer(L, table(L)->hipStreamDestroy(pointer(L, 1)));
+  return answer(L, testing_cpu_table(L)->hipStreamDestroy(pointer(L, 1)));
 }
 static int test_stream_sync(lua_State *L) {
-  return answer(L, table(L)->hipStreamSynchronize(pointer(L, 1)));
+  return answer(L, testing_cpu_table(L)->hipStreamSynchronize(pointer(L, 1)));
 }
 static int test_stream_query(lua_State *L) {
-  return answer(L, table(L)->hipStreamQuery(pointer(L, 1)));
+  return answer(L, testing_cpu_table(L)->hipStreamQuery(pointer(L, 1)));
 }
 static int test_stream_wait(lua_State *L) {
-  return answer(L, table(L)->hipStreamWaitEvent(pointer(L, 1), pointer(L, 2), 0));
+  return answer(L, testing_cpu_table(L)->hipStreamWaitEvent(pointer(L, 1), pointer(L, 2), 0));
 }
 
 static int test_event(lua_State *L) {
   hip_event_t event = NULL;
-  hip_error_t rc = table(L)->hipEventCreateWithFlags(&event, (unsigned)luaL_optinteger(L, 1, 0));
+  hip_error_t rc = testing_cpu_table(L)->hipEventCreateWithFlags(&event, (unsigned)luaL_optinteger(L, 1, 0));
   return answer_integer(L, rc, (lua_Integer)(uintptr_t)event);
 }
 
 static int test_event_destroy(lua_State *L) {
-  return answer(L, table(L)->hipEventDestroy(pointer(L, 1)));
+  return answer(L, testing_cpu_table(L)->hipEventDestroy(pointer(L, 1)));
 }
 static int test_event_sync(lua_State *L) {
-  return answer(L, table(L)->hipEventSynchronize(pointer(L, 1)));
+  return answer(L, testing_cpu_table(L)->hipEventSynchronize(pointer(L, 1)));
 }
 static int test_event_query(lua_State *L) {
-  return answer(L, table(L)->hipEventQuery(pointer(L, 1)));
+  return answer(L, testing_cpu_table(L)->hipEventQuery(pointer(L, 1)));
 }
 static int test_event_record(lua_State *L) {
-  return answer(L, table(L)->hipEventRecord(pointer(L, 1), pointer(L, 2)));
+  return answer(L, testing_cpu_table(L)->hipEventRecord(pointer(L, 1), pointer(L, 2)));
 }
 
 static int test_elapsed(lua_State *L) {
   float ms = 0;
-  hip_error_t rc = table(L)->hipEventElapsedTime(&ms, pointer(L, 1), pointer(L, 2));
+  hip_error_t rc = testing_cpu_table(L)->hipEventElapsedTime(&ms, pointer(L, 1), pointer(L, 2));
   if (rc) return refuse(L, rc);
   lua_pushnumber(L, (lua_Number)ms);
   return 1;
@@ -242,7 +232,7 @@ static void wait_at_gate(hip_stream_t stream, hip_error_t status, void *user) {
 /* gate(stream): what follows in the stream waits for open_gates(). */
 static int test_gate(lua_State *L) {
   atomic_store(&gates_open, 0);
-  return answer(L, table(L)->hipStreamAddCallback(pointer(L, 1), wait_at_gate, NULL, 0));
+  return answer(L, testing_cpu_table(L)->hipStreamAddCallback(pointer(L, 1), wait_at_gate, NULL, 0));
 }
 
 static int test_open_gates(lua_State *L) {
@@ -260,24 +250,25 @@ static int test_callbacks_run(lua_State *L) {
 
 static int test_load(lua_State *L) {
   hip_module_t module = NULL;
-  hip_error_t rc = table(L)->hipModuleLoadData(&module, luaL_checkstring(L, 1));
+  hip_error_t rc = testing_cpu_table(L)->hipModuleLoadData(&module, luaL_checkstring(L, 1));
   return answer_integer(L, rc, (lua_Integer)(uintptr_t)module);
 }
 
 static int test_unload(lua_State *L) {
-  return answer(L, table(L)->hipModuleUnload(pointer(L, 1)));
+  return answer(L, testing_cpu_table(L)->hipModuleUnload(pointer(L, 1)));
 }
 
 static int test_function(lua_State *L) {
   hip_function_t function = NULL;
-  hip_error_t rc = table(L)->hipModuleGetFunction(&function, pointer(L, 1), luaL_optstring(L, 2, NULL));
+  hip_error_t rc = testing_cpu_table(L)->hipModuleGetFunction(&function, pointer(L, 1), luaL_optstring(L, 2, NULL));
   return answer_integer(L, rc, (lua_Integer)(uintptr_t)function);
 }
 
 static int test_global(lua_State *L) {
   hip_deviceptr_t address = NULL;
   size_t bytes = 0;
-  hip_error_t rc = table(L)->hipModuleGetGlobal(&address, &bytes, pointer(L, 1), luaL_optstring(L, 2, NULL));
+  hip_error_t rc =
+      testing_cpu_table(L)->hipModuleGetGlobal(&address, &bytes, pointer(L, 1), luaL_optstring(L, 2, NULL));
   if (rc) return refuse(L, rc);
   lua_pushinteger(L, (lua_Integer)(uintptr_t)address);
   lua_pushinteger(L, (lua_Integer)bytes);
@@ -287,13 +278,13 @@ static int test_global(lua_State *L) {
 static int test_function_attribute(lua_State *L) {
   int value = 0;
   hip_func_attribute_t attribute = (hip_func_attribute_t)luaL_checkinteger(L, 2);
-  hip_error_t rc = table(L)->hipFuncGetAttribute(&value, attribute, pointer(L, 1));
+  hip_error_t rc = testing_cpu_table(L)->hipFuncGetAttribute(&value, attribute, pointer(L, 1));
   return answer_integer(L, rc, value);
 }
 
 static int test_occupancy(lua_State *L) {
   int blocks = 0;
-  hip_error_t rc = table(L)->hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
+  hip_error_t rc = testing_cpu_table(L)->hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
       &blocks, pointer(L, 1), (int)luaL_checkinteger(L, 2), size(L, 3));
   return answer_integer(L, rc, blocks);
 }
@@ -315,18 +306,18 @@ static int test_launch(lua_State *L) {
   read_triple(L, 3, block);
   void *packed = (void *)luaL_optlstring(L, 6, NULL, &bytes);
   void *extra[] = {(void *)1, packed, (void *)2, &bytes, (void *)3};
-  return answer(L, table(L)->hipModuleLaunchKernel(pointer(L, 1), grid[0], grid[1], grid[2], block[0], block[1],
-                                                   block[2], (unsigned)luaL_checkinteger(L, 4), pointer(L, 5), NULL,
-                                                   packed ? extra : NULL));
+  return answer(L, testing_cpu_table(L)->hipModuleLaunchKernel(pointer(L, 1), grid[0], grid[1], grid[2], block[0],
+                                                               block[1], block[2], (unsigned)luaL_checkinteger(L, 4),
+                                                               pointer(L, 5), NULL, packed ? extra : NULL));
 }
 
 static int test_tag(lua_State *L) {
-  return answer(L, table(L)->hipxLaunchTag((uint64_t)luaL_checkinteger(L, 1)));
+  return answer(L, testing_cpu_table(L)->hipxLaunchTag((uint64_t)luaL_checkinteger(L, 1)));
 }
 
 static int test_take_fault(lua_State *L) {
   struct hip_fault fault;
-  hip_error_t rc = table(L)->hipxTakeFault(&fault);
+  hip_error_t rc = testing_cpu_table(L)->hipxTakeFault(&fault);
   if (rc) return refuse(L, rc);
   lua_newtable(L);
   lua_pushinteger(L, fault.kind);
@@ -395,7 +386,7 @@ static void push_result(lua_State *L, const struct hip_compile_request *request,
 /* compile{ source=, name=, arch=, options={}, header_names={}, header_texts={}, kernels={}, optional=bool, timeout=,
    preprocess=bool } -> { rc=, log=, code=, lowered={}, dependencies={} }. Kernels have their markers in the source. */
 static int test_compile(lua_State *L) {
-  const struct hip_api *api = table(L);
+  const struct hip_api *api = testing_cpu_table(L);
   struct hip_compile_result result;
   struct hip_compile_request request = {.source = text_field(L, "source"), .name = text_field(L, "name")};
   char arch[128];
@@ -421,140 +412,6 @@ static int test_compile(lua_State *L) {
   api->hipxCompileFree(&result);
   api->hipxCompileFree(&result); /* idempotent */
   return 1;
-}
-
-static int test_option_allowed(lua_State *L) {
-  char why[512] = "";
-  const char *options[8];
-  int count = lua_gettop(L);
-  for (int i = 0; i < count && i < 8; i++) options[i] = luaL_checkstring(L, i + 1);
-  lua_pushboolean(L, cpu_options_allowed(options, (size_t)count, why, sizeof why));
-  lua_pushstring(L, why);
-  return 2;
-}
-
-static int test_plain_name(lua_State *L) {
-  char plain[128];
-  if (!cpu_image_plain_name(luaL_checkstring(L, 1), plain, sizeof plain)) return 0;
-  lua_pushstring(L, plain);
-  return 1;
-}
-
-/* ---- the arena --------------------------------------------------------------------------------------------------- */
-
-static int test_arena(lua_State *L) {
-  struct arena_stats stats;
-  table(L);
-  cpu_arena_get_stats(&stats);
-  lua_newtable(L);
-  const struct {
-    const char *name;
-    size_t value;
-  } fields[] = {{"live", stats.live},
-                {"guarded", stats.guarded},
-                {"cached", stats.cached},
-                {"live_bytes", stats.live_bytes},
-                {"cached_bytes", stats.cached_bytes},
-                {"total", stats.total},
-                {"base", stats.base}};
-  for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-    lua_pushinteger(L, (lua_Integer)fields[i].value);
-    lua_setfield(L, -2, fields[i].name);
-  }
-  return 1;
-}
-
-static int test_nearest(lua_State *L) {
-  uintptr_t base;
-  size_t bytes;
-  if (!cpu_arena_nearest((uintptr_t)luaL_checkinteger(L, 1), &base, &bytes)) return 0;
-  lua_pushinteger(L, (lua_Integer)base);
-  lua_pushinteger(L, (lua_Integer)bytes);
-  return 2;
-}
-
-/* memory_limit() -> bytes, or nil and the reason: what LUHIP_CPU_MEMORY says now. */
-static int test_memory_limit(lua_State *L) {
-  char reason[256] = "";
-  size_t bytes = cpu_limits_memory(reason, sizeof reason);
-  if (bytes) {
-    lua_pushinteger(L, (lua_Integer)bytes);
-    return 1;
-  }
-  lua_pushnil(L);
-  lua_pushstring(L, reason);
-  return 2;
-}
-
-/* ---- running programs -------------------------------------------------------------------------------------------- */
-
-/* spawn({ program, arguments... }, timeout_ms, { "NAME=value", ... }) -> { ended=, code=, output= }, or nil and an
-   errno */
-static int test_spawn(lua_State *L) {
-  static const char *const ends[] = {"exited", "killed", "timeout", "unknown"};
-  const char *argv[16] = {NULL}, *envp[16] = {NULL};
-  luaL_checktype(L, 1, LUA_TTABLE);
-  lua_settop(L, 3);
-  for (lua_Integer i = 0; i < 15 && lua_rawgeti(L, 1, i + 1) == LUA_TSTRING; i++) argv[i] = lua_tostring(L, -1);
-  for (lua_Integer i = 0; i < 15 && lua_istable(L, 3) && lua_rawgeti(L, 3, i + 1) == LUA_TSTRING; i++)
-    envp[i] = lua_tostring(L, -1);
-  struct spawn_request request = {
-      .path = argv[0], .argv = argv, .envp = envp, .timeout_ms = (unsigned)luaL_optinteger(L, 2, 0)};
-  struct spawn_result result;
-  int error = spawn_run(&request, &result);
-  if (error) {
-    lua_pushnil(L);
-    lua_pushinteger(L, error);
-    return 2;
-  }
-  lua_newtable(L);
-  lua_pushstring(L, ends[result.end]);
-  lua_setfield(L, -2, "ended");
-  lua_pushinteger(L, result.code);
-  lua_setfield(L, -2, "code");
-  lua_pushlstring(L, result.output, result.length);
-  lua_setfield(L, -2, "output");
-  free(result.output);
-  return 1;
-}
-
-/* setenv(name, value or nil) -> the earlier value */
-static int test_setenv(lua_State *L) {
-  const char *name = luaL_checkstring(L, 1);
-  lua_pushstring(L, getenv(name));
-  if (lua_isnoneornil(L, 2))
-    unsetenv(name);
-  else
-    setenv(name, luaL_checkstring(L, 2), 1);
-  return 1;
-}
-
-static int test_ignore_sigchld(lua_State *L) {
-  signal(SIGCHLD, lua_toboolean(L, 1) ? SIG_IGN : SIG_DFL);
-  return 0;
-}
-
-/* in_child(fn): runs fn in a forked child; true when it raised nothing there, or false and how the child ended. */
-static int test_in_child(lua_State *L) {
-  int status = 0;
-  luaL_checktype(L, 1, LUA_TFUNCTION);
-  table(L);
-  pid_t child = fork();
-  if (child == 0) {
-    lua_settop(L, 1);
-    int failed = lua_pcall(L, 0, 0, 0);
-    if (failed) {
-      const char *message = lua_tostring(L, -1);
-      dprintf(2, "in the child: %s\n", message ? message : "?");
-    }
-    coverage_write();
-    _exit(failed ? 1 : 0);
-  }
-  if (child < 0) return luaL_error(L, "cannot fork");
-  waitpid(child, &status, 0);
-  lua_pushboolean(L, status == 0);
-  lua_pushinteger(L, status);
-  return 2;
 }
 
 static const luaL_Reg hip_functions[] = {
@@ -604,21 +461,7 @@ static const luaL_Reg hip_functions[] = {
     {NULL, NULL},
 };
 
-static const luaL_Reg host_functions[] = {
-    {"cpu_option_allowed", test_option_allowed},
-    {"cpu_plain_name", test_plain_name},
-    {"cpu_arena", test_arena},
-    {"cpu_nearest", test_nearest},
-    {"cpu_memory_limit", test_memory_limit},
-    {"spawn", test_spawn},
-    {"setenv", test_setenv},
-    {"ignore_sigchld", test_ignore_sigchld},
-    {"in_child", test_in_child},
-    {NULL, NULL},
-};
-
 void testing_open_host(lua_State *L) {
-  luaL_setfuncs(L, host_functions, 0);
   lua_newtable(L);
   luaL_setfuncs(L, hip_functions, 0);
   lua_setfield(L, -2, "hip");

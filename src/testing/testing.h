@@ -13,6 +13,8 @@
   X(cpu)                                                                                                               \
   X(exec)                                                                                                              \
   X(host)                                                                                                              \
+  X(arena)                                                                                                             \
+  X(process)                                                                                                           \
   X(memory)                                                                                                            \
   X(kernel)                                                                                                            \
   X(server)                                                                                                            \
@@ -28,6 +30,10 @@
 
 /* Pushes a new table with the functions of every area. */
 void testing_open(lua_State *L);
+
+struct hip_api;
+/* The driver table of the CPU device, loaded; raises where it cannot be. */
+const struct hip_api *testing_cpu_table(lua_State *L);
 
 /* Before an _exit of a build that counts lines; nothing in others. */
 void coverage_write(void);
