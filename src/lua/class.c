@@ -41,12 +41,18 @@ static int by_text(const void *a, const void *b) {
 
 enum { MAX_NAMES = 64 };
 
-/* The names in the table at idx, sorted; they stay the table's. Ends with NULL. */
+/* The names in the table at idx, sorted, NULL behind the last. Pushes what keeps them: a finaliser may change the table. */
 static void list_names(lua_State *L, int idx, const char *names[MAX_NAMES + 1]) {
   size_t n = 0;
+  lua_newtable(L);
   lua_pushvalue(L, idx);
-  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-    if (lua_type(L, -2) == LUA_TSTRING && n < MAX_NAMES) names[n++] = lua_tostring(L, -2);
+  for (lua_pushnil(L); lua_next(L, -2);) {
+    if (lua_type(L, -2) == LUA_TSTRING && n < MAX_NAMES) {
+      names[n++] = lua_tostring(L, -2);
+      lua_pushvalue(L, -2);
+      lua_rawseti(L, -5, (lua_Integer)n);
+    }
+    lua_pop(L, 1);
   }
   lua_pop(L, 1);
   qsort(names, n, sizeof *names, by_text);
