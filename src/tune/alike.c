@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOINT = 64, AT_ONCE = 4 };
+#include "tune/lanes.h"
+
+enum { JOINT = ALIKE_JOINT, AT_ONCE = 4 };
 
 /* ---- groups ---------------------------------------------------------------------------------------------------- */
 
@@ -31,7 +33,8 @@ bool alike_init(struct alike *a, struct correlation *axes, uint32_t axis_count) 
   for (uint32_t i = 0; i < a->group_count; i++) {
     struct alike_group *g = &a->groups[i];
     if (g->size > JOINT) continue;
-    g->rows = malloc((size_t)g->size * g->size * sizeof *g->rows);
+    g->stride = (g->size + LANES_BLOCK - 1) / LANES_BLOCK * LANES_BLOCK;
+    g->rows = calloc((size_t)g->size * g->stride, sizeof *g->rows);
     g->there = calloc(g->size, sizeof *g->there);
     if (!g->rows || !g->there) return false;
   }
@@ -61,9 +64,17 @@ void alike_join(const struct alike *a, const uint32_t *digits, uint32_t *joint, 
   }
 }
 
+void alike_split(const struct alike *a, uint32_t group, uint32_t joint, uint32_t *digits) {
+  const struct alike_group *g = &a->groups[group];
+  for (uint32_t axis = g->first; axis < g->first + g->count; axis++) {
+    digits[axis] = joint % a->axes[axis].count;
+    joint /= a->axes[axis].count;
+  }
+}
+
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-/* The correlations of a joint digit with all: grown axis by axis, the last ones first. */
+/* The correlations of a joint digit with all: grown axis by axis. */
 static void fill_row(const struct alike *a, const struct alike_group *g, uint32_t joint, float *row) {
   uint32_t size = 1;
   row[0] = 1;
@@ -80,7 +91,7 @@ static void fill_row(const struct alike *a, const struct alike_group *g, uint32_
 }
 
 static const float *row_of(const struct alike *a, const struct alike_group *g, uint32_t joint) {
-  float *row = g->rows + (size_t)joint * g->size;
+  float *row = g->rows + (size_t)joint * g->stride;
   if (!g->there[joint]) {
     fill_row(a, g, joint, row);
     g->there[joint] = true;
@@ -106,20 +117,22 @@ static void look_up_some(const float *const *rows, const uint32_t *const *others
   if (count == AT_ONCE) look_up(rows, others, AT_ONCE, n, out);
 }
 
-void alike_row(const struct alike *a, const uint32_t *joint, size_t step, const uint32_t *others, size_t stride,
-               size_t n, float *out) {
+void alike_row(const struct alike *a, struct alike_list own, uint32_t but, struct alike_list others, size_t n,
+               float *out) {
   const float *rows[AT_ONCE];
   const uint32_t *digits[AT_ONCE];
   uint32_t count = 0;
   for (size_t i = 0; i < n; i++) out[i] = 1;
   for (uint32_t i = 0; i < a->group_count; i++) {
     const struct alike_group *g = &a->groups[i];
+    uint32_t joint = own.joint[i * own.stride];
+    if (i == but || g->size == 1) continue;
     if (!g->rows) {
-      correlation_multiply(&a->axes[g->first], joint[i * step], others + i * stride, n, out);
+      correlation_multiply(&a->axes[g->first], joint, others.joint + i * others.stride, n, out);
       continue;
     }
-    rows[count] = row_of(a, g, joint[i * step]);
-    digits[count++] = others + i * stride;
+    rows[count] = row_of(a, g, joint);
+    digits[count++] = others.joint + i * others.stride;
     if (count == AT_ONCE) look_up_some(rows, digits, count, n, out), count = 0;
   }
   look_up_some(rows, digits, count, n, out);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { MOST_POWER = 8 };
-#define FLOOR 0.3f
+#define FLOOR 0.4f
 
 /* The power of two in a whole number; 0 for what is none. */
 static uint8_t power_of_two(double value) {

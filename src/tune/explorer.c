@@ -15,7 +15,8 @@
 #include "tune/surrogate.h"
 #include "tune/visited.h"
 
-enum { POOL = SURROGATE_POOL, NEAR = 64, OFFERED = 2, MUTANTS = 4, TRIES = 8, TOLD = 256 };
+enum { POOL = SURROGATE_POOL, NEAR = 64, OFFERED = 2, MUTANTS = 3, SWEPT = 3, TRIES = 8, TOLD = 256 };
+#define CHANGES 0, 1
 enum { FREE, TAKEN, POOLED };
 
 struct explorer {
@@ -144,31 +145,45 @@ static uint64_t parent(struct explorer *e) {
   return e->told[found];
 }
 
-/* A configuration like a good one; false: it is none, or not new. */
-static bool mutate(struct explorer *e, uint32_t *digits, uint64_t *index) {
+/* Draws some digits of a good configuration anew. */
+static void mutate(struct explorer *e, uint32_t *digits) {
+  static const int counts[] = {CHANGES};
   tune_space_nth(e->space, parent(e), digits);
-  static const int counts[] = {1, 1, 1, 2, 2, 2, 2, 3, 3, 3};
   int changes = counts[random_below(&e->random, sizeof counts / sizeof *counts)];
   while (changes-- > 0) {
     uint32_t axis = e->open[random_below(&e->random, e->open_count)];
     const struct tune_value *values;
     digits[axis] = (uint32_t)random_below(&e->random, tune_space_values(e->space, axis, &values));
   }
-  return tune_space_find(e->space, digits, index) && visited_get(&e->visited, *index) == FREE;
 }
 
-/* The one with the lowest estimate of some: estimates are cheap, places in the pool are not. */
-static bool offer_mutant(struct explorer *e) {
-  if (e->told_count == 0 || e->open_count == 0) return true;
-  double least = 0;
-  uint64_t index, found = UINT64_MAX;
-  for (int i = 0; i < MUTANTS; i++) {
-    if (!mutate(e, e->other, &index)) continue;
-    double estimate = surrogate_estimate(e->model, e->other);
-    if (found == UINT64_MAX || estimate < least) found = index, least = estimate;
+/* A new configuration with the lowest estimate of those that differ in one group of axes; false: the lowest ones are none
+   or not new. */
+static bool sweep(struct explorer *e, uint32_t *digits, uint64_t *index) {
+  float estimates[SURROGATE_SWEEP];
+  uint32_t group = (uint32_t)random_below(&e->random, surrogate_groups(e->model));
+  uint32_t count = surrogate_sweep(e->model, digits, group, estimates);
+  if (count == 0) return tune_space_find(e->space, digits, index) && visited_get(&e->visited, *index) == FREE;
+  for (uint32_t i = 0; i < SWEPT && i < count; i++) {
+    uint32_t least = 0;
+    for (uint32_t j = 1; j < count; j++)
+      if (estimates[j] < estimates[least]) least = j;
+    surrogate_set(e->model, group, least, digits);
+    if (tune_space_find(e->space, digits, index) && visited_get(&e->visited, *index) == FREE) return true;
+    estimates[least] = INFINITY;
   }
-  if (found == UINT64_MAX) return offer_random(e);
-  return offer_index(e, found);
+  return false;
+}
+
+/* A configuration like a good one, and made better by what the model tells. */
+static bool offer_mutant(struct explorer *e) {
+  uint64_t index;
+  if (e->told_count == 0 || e->open_count == 0) return true;
+  for (int i = 0; i < MUTANTS; i++) {
+    mutate(e, e->other);
+    if (sweep(e, e->other, &index)) return put(e, index, e->other);
+  }
+  return offer_random(e);
 }
 
 /* Neighbours of the best, a random sample where there are many: axis and digit are drawn, not listed, where listing

@@ -13,7 +13,7 @@
 #include "tune/surrogate_fields.h"
 
 enum { SPAN = LANES_BLOCK, TAKEN = SPAN - 1, MOST = SURROGATE_MOST, CELLS = TAKEN * SPAN };
-#define FIRST_LENGTH 1.5f
+#define FIRST_LENGTH 2.0f
 #define SHORTEST 0.05f
 #define LONGEST 20.0f
 #define PRIOR 0.7

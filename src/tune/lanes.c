@@ -5,10 +5,12 @@
 #include "tune/lanes.h"
 
 #include <math.h>
+#include <stdint.h>
 
 enum { LANES = 8, FOUR = LANES_BLOCK / LANES };
 
 typedef float lane __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef int32_t mask __attribute__((vector_size(4 * LANES)));
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -57,16 +59,21 @@ INLINE void roots(float *restrict y, const float *restrict x, float least, size_
   for (size_t i = 0; i < n; i++) y[i] = sqrtf(x[i] > least ? x[i] : least);
 }
 
+/* One of two by the mask of a comparison, lane by lane. */
+INLINE void choose(lane *values, const lane *others, const mask *which) {
+  *values = (lane)(((mask)*others & *which) | ((mask)*values & ~*which));
+}
+
 /* Each lane keeps its least value and where it was: places are exact as floats. */
 INLINE size_t find_least(const float *x, const float *y, const float *out, float factor, float sign, size_t n) {
-  float values[LANES], places[LANES];
-  for (size_t k = 0; k < LANES; k++) values[k] = INFINITY, places[k] = (float)k;
-  for (size_t i = 0; i < n; i += LANES)
-    for (size_t k = 0; k < LANES; k++) {
-      float value = sign * (x[i + k] + factor * y[i + k]) + out[i + k];
-      places[k] = value < values[k] ? (float)(i + k) : places[k];
-      values[k] = value < values[k] ? value : values[k];
-    }
+  lane values = {0}, places = {0, 1, 2, 3, 4, 5, 6, 7}, here = places;
+  values += INFINITY;
+  for (size_t i = 0; i < n; i += LANES, here += LANES) {
+    lane value = sign * (*(const lane *)(x + i) + factor * *(const lane *)(y + i)) + *(const lane *)(out + i);
+    mask less = value < values;
+    choose(&places, &here, &less);
+    choose(&values, &value, &less);
+  }
   size_t best = 0;
   for (size_t k = 1; k < LANES; k++)
     if (values[k] < values[best] || (values[k] == values[best] && places[k] < places[best])) best = k;

@@ -96,6 +96,10 @@ static bool make_key(const struct tune_space *s, const struct tune_group *g, con
   for (uint32_t i = 0; i < g->count; i++) {
     uint32_t digit = digits[g->axes[i]];
     if (digit >= s->axes[g->axes[i]].count) return false;
+    if (g->width == 1) {
+      key[i] = (uint8_t)digit;
+      continue;
+    }
     for (uint32_t b = g->width; b-- > 0;) *key++ = (uint8_t)(digit >> (8 * b));
   }
   return true;

@@ -5,7 +5,7 @@
  * is V' M y and its variance 1 - the sum over rows of V^2. A new cost adds a row to M and to V and changes nothing else.
  * M is kept by row and by column, so that all products with it are sums of rows of numbers, without a division.
  *
- * Targets y are the logarithm of how much worse than the best a cost is, plus a fifth: differences near the best count,
+ * Targets y are the logarithm of how much worse than the best a cost is, plus a tenth: differences near the best count,
  * those among bad ones hardly do. They are scaled anew when the best changes, which costs a pass over V.
  */
 #include "tune/surrogate.h"
@@ -17,9 +17,8 @@
 #include "tune/lanes.h"
 #include "tune/surrogate_fields.h"
 
-enum { POOL = SURROGATE_POOL, MOST = SURROGATE_MOST, FIT_FIRST = 6, FIT_LAST = MOST };
-#define FIT_GROWTH 1.7f
-#define RESOLUTION 0.2
+enum { POOL = SURROGATE_POOL, MOST = SURROGATE_MOST, FIT_FIRST = 6, FIT_GROWTH = 2 };
+#define RESOLUTION 0.1
 #define LEAST 1e-6f
 
 /* A variance that rounding has not made nothing or less. */
@@ -117,10 +116,10 @@ static int compare_costs(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Makes room: of the older three quarters, the worse half goes. */
+/* Makes room: of the older three quarters, the worse two thirds go. */
 static void forget(struct surrogate *s) {
   double sorted[MOST] = {0};
-  uint32_t old = s->size - s->size / 4, kept = 0, room = old / 2;
+  uint32_t old = s->size - s->size / 4, kept = 0, room = old / 3;
   for (uint32_t i = 0; i < old; i++) sorted[i] = isfinite(s->costs[i]) ? s->costs[i] : INFINITY;
   qsort(sorted, old, sizeof *sorted, compare_costs);
   double limit = sorted[room];
@@ -131,6 +130,7 @@ static void forget(struct surrogate *s) {
   }
   s->size = kept;
   s->rows = s->framed = 0;
+  s->next_fit = 0; /* now, when everything is computed anew */
 }
 
 void surrogate_add(struct surrogate *s, const uint32_t *digits, double cost) {
@@ -190,10 +190,23 @@ static void reframe(struct surrogate *s) {
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
+static struct alike_list costs_of(const struct surrogate *s) {
+  return (struct alike_list){s->joint, MOST};
+}
+
+/* One of them, or of the pool, and those behind it. */
+static struct alike_list from(struct alike_list list, uint32_t first) {
+  return (struct alike_list){list.joint + first, list.stride};
+}
+
+static struct alike_list pool_of(const struct surrogate *s) {
+  return (struct alike_list){s->pool_joint, POOL};
+}
+
 /* column = M * the correlations of one configuration, zero behind that. */
-static void project(const struct surrogate *s, const uint32_t *joint, size_t step, float *column) {
+static void project(const struct surrogate *s, struct alike_list own, float *column) {
   float row[MOST];
-  alike_row(&s->alike, joint, step, s->joint, MOST, s->rows, row);
+  alike_row(&s->alike, own, UINT32_MAX, costs_of(s), s->rows, row);
   lanes_lower(column, row, s->by_column, s->rows, MOST);
   memset(column + s->rows, 0, (MOST - s->rows) * sizeof *column);
 }
@@ -212,7 +225,7 @@ static void add_inverse_row(struct surrogate *s, const float *column, float inve
 /* The row of V, what it takes from the variances and adds to the means. */
 static void add_pool_row(struct surrogate *s, const float *column, float inverse) {
   float *row = s->pool_rows + (size_t)s->rows * POOL, sum[POOL], solved = s->solved[s->rows];
-  alike_row(&s->alike, s->joint + s->rows, MOST, s->pool_joint, POOL, POOL, row);
+  alike_row(&s->alike, from(costs_of(s), s->rows), UINT32_MAX, pool_of(s), POOL, row);
   lanes_sum(sum, column, 1, s->pool_rows, s->rows, POOL, POOL);
   for (uint32_t p = 0; p < POOL; p++) {
     row[p] = (row[p] - sum[p]) * inverse;
@@ -225,7 +238,7 @@ static void add_pool_row(struct surrogate *s, const float *column, float inverse
 static void add_row(struct surrogate *s, double spread) {
   float column[MOST];
   uint32_t n = s->rows;
-  project(s, s->joint + n, MOST, column);
+  project(s, from(costs_of(s), n), column);
   float inverse = 1 / sqrtf(at_least(1 + SURROGATE_NOISE - lanes_dot(column, column, n)));
   s->raw[n] = target(s, s->costs[n], spread);
   s->solved[n] = (scaled(s, n) - lanes_dot(column, s->solved, n)) * inverse;
@@ -236,8 +249,8 @@ static void add_row(struct surrogate *s, double spread) {
 }
 
 void surrogate_update(struct surrogate *s) {
-  if (s->size >= s->next_fit && s->size <= FIT_LAST) {
-    s->next_fit = (uint32_t)((float)s->size * FIT_GROWTH);
+  if (s->size >= s->next_fit) {
+    s->next_fit = s->size * FIT_GROWTH < MOST ? s->size * FIT_GROWTH : MOST + 1;
     frame(s);
     if (surrogate_fit(s)) {
       s->rows = 0;
@@ -262,7 +275,7 @@ void surrogate_put(struct surrogate *s, uint32_t place, const uint32_t *digits) 
   float column[MOST];
   alike_join(&s->alike, digits, s->pool_joint + place, POOL);
   s->hole[place] = 0;
-  project(s, s->pool_joint + place, POOL, column);
+  project(s, from(pool_of(s), place), column);
   for (uint32_t i = 0; i < s->rows; i++) s->pool_rows[(size_t)i * POOL + place] = column[i];
   s->variance[place] = 1 - lanes_dot(column, column, s->rows);
   s->deviation[place] = sqrtf(at_least(s->variance[place]));
@@ -276,8 +289,29 @@ void surrogate_clear(struct surrogate *s, uint32_t place) {
 double surrogate_estimate(const struct surrogate *s, const uint32_t *digits) {
   float column[MOST] = {0};
   alike_join(&s->alike, digits, s->own_joint, 1);
-  alike_row(&s->alike, s->own_joint, 1, s->joint, MOST, s->rows, column);
+  alike_row(&s->alike, (struct alike_list){s->own_joint, 1}, UINT32_MAX, costs_of(s), s->rows, column);
   return lanes_dot(column, s->weights, s->rows);
+}
+
+uint32_t surrogate_groups(const struct surrogate *s) {
+  return s->alike.group_count;
+}
+
+/* What does not depend on the group's digits is summed by joint digit first. */
+uint32_t surrogate_sweep(const struct surrogate *s, const uint32_t *digits, uint32_t group, float *estimates) {
+  const struct alike_group *g = &s->alike.groups[group];
+  float row[MOST], sums[SURROGATE_SWEEP] = {0};
+  if (!g->rows || g->size == 1) return 0;
+  alike_join(&s->alike, digits, s->own_joint, 1);
+  alike_row(&s->alike, (struct alike_list){s->own_joint, 1}, group, costs_of(s), s->rows, row);
+  const uint32_t *joint = s->joint + (size_t)group * MOST;
+  for (uint32_t i = 0; i < s->rows; i++) sums[joint[i]] += s->weights[i] * row[i];
+  lanes_sum(estimates, sums, 1, g->rows, g->size, g->stride, g->stride);
+  return g->size;
+}
+
+void surrogate_set(const struct surrogate *s, uint32_t group, uint32_t joint, uint32_t *digits) {
+  alike_split(&s->alike, group, joint, digits);
 }
 
 /* The deviation that the data show, where the model takes it to be 1. */

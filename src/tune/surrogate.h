@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SURROGATE_POOL = 128, SURROGATE_MOST = 96 };
+enum { SURROGATE_POOL = 128, SURROGATE_MOST = 96, SURROGATE_SWEEP = 64 };
 
 struct surrogate;
 
@@ -45,6 +45,13 @@ void surrogate_clear(struct surrogate *s, uint32_t place);
 void surrogate_update(struct surrogate *s);
 /* The prediction for any configuration, as of the last update: cheaper than a place. */
 double surrogate_estimate(const struct surrogate *s, const uint32_t *digits);
+/* Some of the axes, a group, can be swept: how many such groups there are, and the estimates for the digits with all joint
+   digits of that group in turn, each in less time than one estimate takes. Up to SURROGATE_SWEEP of them; estimates has
+   room for so many. */
+uint32_t surrogate_groups(const struct surrogate *s);
+uint32_t surrogate_sweep(const struct surrogate *s, const uint32_t *digits, uint32_t group, float *estimates);
+/* The digits with a joint digit of a group. */
+void surrogate_set(const struct surrogate *s, uint32_t group, uint32_t joint, uint32_t *digits);
 /* The place whose candidate has the lowest bound, prediction - caution * deviation, or the highest, or the highest
    expected improvement; SURROGATE_POOL when all are empty. */
 uint32_t surrogate_lowest(const struct surrogate *s, double caution);

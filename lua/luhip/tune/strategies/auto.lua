@@ -1,9 +1,9 @@
 --- The default: a Gaussian process whose candidates are given the benefit of the doubt, less and less of it.
 --
 -- The next configuration is the one with the lowest confidence bound (Srinivas, Krause, Kakade and Seeger, 2010); how
--- many deviations below the prediction counts falls from `caution` (3) to `caution_end` (1) over the budget. Where the
+-- many deviations below the prediction counts falls from `caution` (4) to `caution_end` (1.5) over the budget. Where the
 -- budget covers the whole space, it is the order of the space that decides, as nothing is to be gained by any other.
--- With several objectives it is the pareto strategy. Option `first` (5): configurations drawn at random before the
+-- With several objectives it is the pareto strategy. Option `first` (4): configurations drawn at random before the
 -- model speaks. Dependencies: luhip.tune.explore, luhip.tune.strategies.{exhaustive,pareto}.
 -- @module luhip.tune.strategies.auto
 
@@ -17,8 +17,8 @@ return function(search, options)
   elseif search.objectives > 1 then
     return pareto(search, options)
   end
-  local from, to = options.caution or 3, options.caution_end or 1
-  return explore(search, options.first or 5, function()
+  local from, to = options.caution or 4, options.caution_end or 1.5
+  return explore(search, options.first or 4, function()
     return from + (to - from) * math.min(1, search.measured / search.limit)
   end)
 end
