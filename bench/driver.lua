@@ -4,7 +4,7 @@
 --   scripts/bench driver [device]            quick: LUHIP_BENCH=quick
 
 local luhip = require "luhip"
-local monotime = require("system").monotime
+local monotime = require("luhip.core").monotime
 
 local core = assert(package.searchpath("luhip.core", package.cpath))
 local open_raw, reason = package.loadlib(core, "luaopen_luhip_core_raw")

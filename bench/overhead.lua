@@ -3,7 +3,7 @@
 --   scripts/luhip bench/overhead.lua [device]
 
 local luhip = require "luhip"
-local monotime = require("system").monotime
+local monotime = require("luhip.core").monotime
 
 local dev = luhip.open(arg[1])
 
@@ -191,7 +191,7 @@ row("a small kernel compiled, nothing cached", median(compiles), "ms", 400)
 
 -- The disk cache serves a process that has not compiled the kernel itself.
 local child = [[
-  local luhip, monotime = require "luhip", require("system").monotime
+  local luhip, monotime = require "luhip", require("luhip.core").monotime
   local dev = luhip.open(%q)
   local start = monotime()
   dev:kernel(%q)

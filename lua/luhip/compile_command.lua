@@ -169,16 +169,13 @@ function command.outputs(o)
     for _, arch in ipairs(o.archs) do
       local values = { a = arch:gsub("[^%w+-]", "_"), n = base_name(file), ["%"] = "%" }
       local output = pattern:gsub("%%(.)", values)
-      if taken[output] then
-        usage_error(
-          "%s for %s and %s would both be written to %s; put %%a and %%n into -o",
-          file,
-          arch,
-          taken[output],
-          output
-        )
+      local job = file .. " for " .. arch
+      if taken[output] == job then
+        usage_error("%s is there twice", job)
+      elseif taken[output] then
+        usage_error("%s and %s would both be written to %s; put %%a and %%n into -o", job, taken[output], output)
       end
-      taken[output] = file .. " for " .. arch
+      taken[output] = job
       jobs[#jobs + 1] = { file = file, arch = arch, output = output }
     end
   end
@@ -251,9 +248,9 @@ local function complain(text)
   io.stderr:write("luhip compile: ", text, "\n")
 end
 
--- The message and the compiler's log, without the place in luhip's own code.
+-- All of a compile's error, in the user's terms; else the one sentence.
 local function error_text(e)
-  return e.kind == "compile" and e.log ~= "" and e.message .. "\n" .. e.log:gsub("\n$", "") or e.message
+  return e.kind == "compile" and tostring(e):gsub("\n+$", "") or e.message
 end
 
 -- One file for one architecture; false when it failed.
@@ -276,7 +273,7 @@ local function compile_one(job, source, o)
   end
   local written, why = write_file(job.output, image.code)
   if not written then
-    complain(why)
+    complain("cannot write " .. why)
     return false
   end
   print(("%s for %s: %s, %d bytes"):format(job.file, job.arch, job.output, #image.code))

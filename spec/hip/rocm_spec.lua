@@ -218,6 +218,25 @@ __global__ void __launch_bounds__(64) tile(float *p) {
     assert.is_true(count > 0, "no example kernels")
   end)
 
+  it("luhip compile shows a compile's errors as a script sees them, and says what it cannot write", function()
+    local folder = support.temporary_directory()
+    local function run(...)
+      local words = { support.interpreter, support.root .. "/lua/luhip/cli.lua", "compile", "--arch", "gfx90a", ... }
+      local r = support.run(words, { env = support.environment(), directory = folder })
+      assert.same({ 1, "" }, { r.code, r.stdout })
+      return r.stderr
+    end
+    support.write_file(folder .. "/k.hip", "__global__ void k(int *p) {}\n")
+    assert.equal(
+      "luhip compile: cannot compile 'k.hip': no kernel is named 'no<int>' (use of undeclared identifier 'no'); "
+        .. "the source has: k (and 1 more error)\n"
+        .. "error: no kernel is named 'no<int>' (use of undeclared identifier 'no'); the source has: k\n"
+        .. "error: in the names asked for: use of undeclared identifier 'no'\n",
+      run("k.hip", "--name", "no<int>")
+    )
+    assert.equal("luhip compile: cannot write k.hip/k.co: Not a directory\n", run("k.hip", "-o", "k.hip/%n.co"))
+  end)
+
   it("a freed image says so", function()
     local image = compile("gfx90a", "__global__ void k() {}\n")
     image:free()

@@ -152,6 +152,8 @@ describe("the command", function()
       ["unknown option '-x'; see luhip --help"] = { "-x" },
       ["bench: too many arguments"] = { "bench", "cpu:0", "x" },
       ["unknown option '-x'; see luhip tune --help"] = { "tune", "-x" },
+      ["inspect: unknown option '--x'"] = { "tune", "inspect", "--x", "a.tune" },
+      ["merge: unknown option '--x'"] = { "tune", "merge", "--x", "a.tune", "b.tune" },
       ["--list takes no value, and was given '3'"] = { "compile", "--list=3" },
       ["--arch: ',' names no architecture"] = { "compile", "--arch", "," },
     } do

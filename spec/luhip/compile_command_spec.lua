@@ -59,7 +59,14 @@ describe("luhip compile", function()
     o = command.parse { "--arch", "gfx90a,gfx906", "a.hip", "-o", "one.co" }
     local ok, e = pcall(command.outputs, o)
     assert.is_false(ok)
-    assert.matches("both be written to one.co", e.usage)
+    assert.equal(
+      "a.hip for gfx906 and a.hip for gfx90a would both be written to one.co; put %a and %n into -o",
+      e.usage
+    )
+    o = command.parse { "--arch", "gfx90a", "a.hip", "a.hip" }
+    ok, e = pcall(command.outputs, o)
+    assert.is_false(ok)
+    assert.equal("a.hip for gfx90a is there twice", e.usage)
   end)
 
   it("ends with 2 for wrong use, 1 where nothing can be compiled, and the process lives", function()

@@ -242,9 +242,10 @@ local function counted(n, what)
   return ("%d %s%s"):format(n, what, n == 1 and "" or "s")
 end
 
-local function inspect(words)
-  if #words == 0 then
-    return complain "inspect: a store is missing"
+local function inspect(given)
+  local options, words = read_options(given, {})
+  if not options or #words == 0 then
+    return complain("inspect: %s", options and "a store is missing" or words)
   end
   for _, path in ipairs(words) do
     local stored = open_to_read(path)
@@ -292,9 +293,10 @@ local function add_rows(target, rows)
   return added
 end
 
-local function merge(words)
-  if #words < 2 then
-    return complain "merge: OUT and at least one store expected"
+local function merge(given)
+  local options, words = read_options(given, {})
+  if not options or #words < 2 then
+    return complain("merge: %s", options and "OUT and at least one store expected" or words)
   end
   local sources = {}
   for i = 2, #words do
