@@ -63,7 +63,7 @@ local function race(list)
     local samples, beaten = {}, false
     while #samples < #config.samples and not beaten do
       samples[#samples + 1] = config.samples[#samples + 1]
-      beaten = statistics.beaten(samples, incumbent, MARGIN)
+      beaten = statistics.beaten(samples, incumbent, MARGIN, best and best.samples)
     end
     used = used + #samples
     local value = not beaten and statistics.robust(samples) or math.huge

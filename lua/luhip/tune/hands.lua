@@ -142,7 +142,7 @@ end
 -- ---- what it is told -----------------------------------------------------------------------------------------------
 
 function Hands:limit()
-  return self.most
+  return self.most, self.theirs
 end
 
 -- What went wrong, and whether this process is of any use after it.
@@ -183,7 +183,7 @@ local TELL = {}
 -- One configuration.
 function TELL.try(self, message)
   local row = {}
-  self.at, self.most, self.hopeless = message.id, message.limit, nil
+  self.at, self.most, self.theirs, self.hopeless = message.id, message.limit, message.theirs, nil
   self.compiled = self.compiled or message.compiled
   local fault = protected(self, function()
     trial.run(self, take(self, message.job), row)

@@ -25,7 +25,8 @@ measure.defaults = {
   converge = 0.02, -- relative change of the score that counts as none
   converged = 2, -- how often in a row
   precision = 0, -- relative noise that is sought beyond that; 0: none is
-  race = 1.1, -- a candidate whose fastest sample is beyond this multiple of the best so far is given up; 0: never
+  race = 1.1, -- what is slower than the best so far by this factor is given up as soon as it shows, what is slower by
+  -- less as soon as more samples tell (statistics.beaten); 0: nothing is
   ramp = 8, -- samples at most that are taken for the ramp of a clock
   least_ms = 0, -- shorter samples are made longer by repeating the work
   finalists = 5, -- how many that the noise does not tell apart are measured again at the end, in turn
@@ -119,11 +120,12 @@ end
 --   what it raises passes through
 -- @tparam[opt] table rules all of `measure.defaults`
 -- @tparam[opt] number best ms of the best candidate so far, for the `race` rule
+-- @tparam[opt] {number,...} theirs its samples, in order
 -- @treturn table `ms` (the score), `median`, `min`, `low` and `high` (an interval for the median, at 95 % from six
 --   samples on), `samples` (all, in order, ms per launch), `ramp` (how many of these at the start do not count), `kept`
 --   (how many count), `given_up` (true when it could not win)
 -- @raise kind "argument" when nothing measurable happens
-function measure.run(sample, rules, best)
+function measure.run(sample, rules, best, theirs)
   rules = rules or measure.defaults
   for _ = 1, rules.warmup do
     sample(1)
@@ -134,7 +136,7 @@ function measure.run(sample, rules, best)
     local ms
     ms, count = take(sample, count, rules.least_ms)
     add(state, ms, rules)
-    given_up = best and rules.race > 0 and statistics.beaten(state.samples, best, rules.race) or nil
+    given_up = best and rules.race > 0 and statistics.beaten(state.samples, best, rules.race, theirs) or nil
     if given_up or enough(state, rules) then
       break
     end

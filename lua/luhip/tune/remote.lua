@@ -379,7 +379,8 @@ function Remote:run(params, row)
   if id then
     self.early[id] = nil
   end
-  local message = { op = "try", job = job, id = id, limit = owner:limit(), compiled = owner.compiled }
+  local message = { op = "try", job = job, id = id, compiled = owner.compiled }
+  message.limit, message.theirs = owner:limit()
   local done = ordered(self, message, params)
   owner.compiled = true
   for key, value in pairs(done.row) do

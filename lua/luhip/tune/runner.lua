@@ -49,10 +49,10 @@ local function compute_metrics(self, row)
   end
 end
 
--- The ms beyond which a candidate cannot win; nil where time is not what decides.
+-- The ms beyond which a candidate cannot win, and the samples behind it; nil where time is not what decides.
 function Runner:limit()
   if self.best and #self.plan.goals == 1 and self.plan.objective == "ms" and not self.plan.higher then
-    return self.best.ms
+    return self.best.ms, self.best.samples
   end
   return nil
 end

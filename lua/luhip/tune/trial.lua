@@ -112,7 +112,8 @@ function trial.run(self, config, row)
   self.stage = "verify"
   self.arguments:verify(config)
   self.stage = "measure"
-  for key, value in pairs(measure.run(sampler_of(self, run), self.plan.rules, self:limit())) do
+  local limit, theirs = self:limit()
+  for key, value in pairs(measure.run(sampler_of(self, run), self.plan.rules, limit, theirs)) do
     row[key] = value
   end
 end
