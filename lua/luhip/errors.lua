@@ -1,8 +1,9 @@
 --- Error objects raised by the Lua side: those of the core, with the place in the user's code.
--- Dependencies: luhip.core.
+-- Dependencies: luhip.core, luhip.nearest.
 -- @module luhip.errors
 
 local core = require "luhip.core"
+local nearest = require "luhip.nearest"
 
 local errors = {}
 
@@ -98,6 +99,30 @@ function errors.check_no_more(what, ...)
   if more ~= nil then
     errors.raise("argument", "%s: nothing expected behind its last argument, got %s", what, errors.describe(more))
   end
+end
+
+--- Makes a name that neither an object nor its class has an error, and not nil, as it is for the core's objects. Costs
+-- nothing where a name is found. Names that begin with "__" stay nil: libraries look for metamethods by them.
+-- @tparam table methods where the class's metatable looks names up
+-- @tparam string what the class, for messages: "luhip.struct"
+-- @tparam {string,...} fields of the objects, for messages
+-- @treturn table methods
+function errors.strict(methods, what, fields)
+  return setmetatable(methods, {
+    __index = function(_, key)
+      if type(key) ~= "string" or key:find "^__" then
+        return nil
+      end
+      local names = table.move(fields, 1, #fields, 1, {})
+      for name in pairs(methods) do
+        names[#names + 1] = not name:find "^__" and name or nil
+      end
+      table.sort(names)
+      local near = nearest(key, names)
+      local hint = near and ("did you mean '%s'?"):format(near) or "there are " .. table.concat(names, ", ")
+      errors.raise("argument", "a %s has no field or method '%s'; %s", what, key, hint)
+    end,
+  })
 end
 
 --- The kind of any error value.

@@ -49,7 +49,7 @@ end
 -- ---- the report ------------------------------------------------------------------------------------------------
 
 local Report = { __name = "luhip.memory_report" }
-Report.__index = Report
+Report.__index = errors.strict(Report, "luhip.memory_report", { "device", "memory", "pools", "holders" })
 
 local HOLDERS = 10
 
@@ -94,7 +94,7 @@ local function add_holders(lines, report)
   if #list == 0 then
     return
   end
-  table.insert(lines, ("held by %d buffers, the largest first:"):format(#list))
+  table.insert(lines, ("held by %d buffer%s, the largest first:"):format(#list, #list == 1 and "" or "s"))
   local rows = {}
   for i = 1, math.min(#list, HOLDERS) do
     local holder = list[i]
@@ -109,9 +109,10 @@ end
 function Report:__tostring()
   local m = self.memory
   local lines = {
-    ("luhip.memory_report of %s: %d buffers, in use %s, padding %s, held %s of which %s cached, limit %s"):format(
+    ("luhip.memory_report of %s: %d buffer%s, in use %s, padding %s, held %s of which %s cached, limit %s"):format(
       self.device,
       m.buffers,
+      m.buffers == 1 and "" or "s",
       size(m.in_use),
       size(m.padding),
       size(m.reserved),

@@ -19,7 +19,7 @@ local profile = {}
 
 local Profile = { __name = "luhip.profile" }
 local methods = {}
-Profile.__index = methods
+Profile.__index = errors.strict(methods, "luhip.profile", { "device", "count", "ms" })
 
 -- ---- rows ------------------------------------------------------------------------------------------------------
 

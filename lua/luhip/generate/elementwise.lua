@@ -15,7 +15,7 @@ local errors = require "luhip.errors"
 local parameters = require "luhip.generate.parameters"
 
 local Elementwise = { __name = "luhip.elementwise" }
-Elementwise.__index = Elementwise
+Elementwise.__index = errors.strict(Elementwise, "luhip.elementwise", { "name", "inputs", "outputs", "preamble" })
 
 local BLOCK = 256
 

@@ -19,7 +19,7 @@ local errors = require "luhip.errors"
 local parameters = require "luhip.generate.parameters"
 
 local Random = { __name = "luhip.random" }
-Random.__index = Random
+Random.__index = errors.strict(Random, "luhip.random", { "seed", "drawn" })
 
 local BLOCK = 256
 

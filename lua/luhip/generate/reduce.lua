@@ -18,7 +18,7 @@ local errors = require "luhip.errors"
 local parameters = require "luhip.generate.parameters"
 
 local Reduce = { __name = "luhip.reduce" }
-Reduce.__index = Reduce
+Reduce.__index = errors.strict(Reduce, "luhip.reduce", { "name", "inputs", "output", "preamble" })
 
 local BLOCK, PARTIALS, PER_THREAD = 256, 256, 16
 
@@ -315,7 +315,7 @@ local function reduce(inputs, output, map, combine, identity, options)
     name = options.name or "reduce",
     preamble = options.preamble or "",
     post = options.post or "a",
-    accumulate = options.accumulate,
+    accumulate = options.accumulate or false,
     inputs = parameters.parse("reduce", inputs),
     output = outputs[1],
     map = map,

@@ -17,7 +17,7 @@ local errors = require "luhip.errors"
 local parameters = require "luhip.generate.parameters"
 
 local Scan = { __name = "luhip.scan" }
-Scan.__index = Scan
+Scan.__index = errors.strict(Scan, "luhip.scan", { "name", "exclusive", "preamble" })
 
 local BLOCK, PER_THREAD = 256, 4
 local TILE = BLOCK * PER_THREAD
@@ -176,7 +176,7 @@ local function scan(dtype, combine, identity, options)
   return setmetatable({
     name = options.name or "scan",
     preamble = options.preamble or "",
-    exclusive = options.exclusive,
+    exclusive = options.exclusive or false,
     parameter = parameters.parse("scan", dtype .. " x")[1],
     combine = combine,
     identity = identity,

@@ -22,7 +22,7 @@ local types = require "luhip.struct.types"
 local struct = {}
 
 local Layout = {}
-Layout.__index = Layout
+Layout.__index = errors.strict(Layout, "luhip.struct", { "name", "bytes", "align", "fields", "by_name" })
 Layout.__name = "luhip.struct"
 Layout.__struct = true
 

@@ -9,7 +9,7 @@ local many = {}
 -- What a read gives: array[i] are the fields of struct i, unpacked when they are asked for. A copy: setting them is an
 -- error, as it would change nothing on the device.
 local Array = { __name = "luhip.struct_array" }
-local Array_methods = {}
+local Array_methods = errors.strict({}, "luhip.struct_array", { "layout", "shape", "count" })
 
 local function element(array, i)
   if i < 1 or i > #array then
