@@ -14,7 +14,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libs)
 # What is needed to run; a GPU's driver is found when it is there. gcc's and clang's libraries come with clang-19.
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36), zlib1g, lua5.4, clang-19, lua-argparse, lua-dkjson")
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36), libdeflate0, lua5.4, clang-19, lua-argparse, lua-dkjson")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libedit2")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libamdhip64-dev, liblua5.4-dev, lua-sql-postgres, pkg-config")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)

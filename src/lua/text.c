@@ -3,16 +3,17 @@
  *
  * Neither size is trusted, since files grow while they are read and gzip's trailer may lie: each is only what memory is
  * taken for at first. gzip members that follow each other are one text (RFC 1952, 2.2); what follows the last one and is
- * none is left out, as gzip does. zlib's inflate takes a third of the time that reading such a file does.
+ * none is left out, as gzip does. libdeflate wants a member's text to fit, so where its size is not told right, more room
+ * is tried until it does.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "lua/records.h"
 #include "lua/tune.h"
@@ -24,7 +25,6 @@ struct text {
 
 enum {
   PIECE = 1 << 16,       /* more room than this is left for the next step */
-  MOST = 1 << 30,        /* zlib counts in 32 bits */
   RATIO = 1032,          /* deflate makes no more bytes of one */
   LARGE_PAGE = 2u << 20, /* of the processors that have such */
 };
@@ -89,35 +89,35 @@ static size_t said_size(const struct text *packed) {
   return size / RATIO < packed->bytes ? size : 0;
 }
 
-/* One member: Z_STREAM_END, or what went wrong. */
-static int inflate_member(z_stream *z, const struct text *packed, size_t *at, struct text *text) {
-  int rc = Z_OK;
-  while (rc == Z_OK) {
-    if (!more_room(text)) return Z_MEM_ERROR;
-    size_t in = packed->bytes - *at, out = text->capacity - text->bytes;
-    z->next_in = (Bytef *)packed->data + *at;
-    z->avail_in = (uInt)(in < MOST ? in : MOST);
-    z->next_out = (Bytef *)text->data + text->bytes;
-    z->avail_out = (uInt)(out < MOST ? out : MOST);
-    rc = inflate(z, Z_NO_FLUSH);
-    *at = (size_t)((const char *)z->next_in - packed->data);
-    text->bytes = (size_t)((char *)z->next_out - text->data);
+/* One member, at packed->data + *at, which moves behind it. */
+static enum libdeflate_result inflate_member(struct libdeflate_decompressor *d, const struct text *packed, size_t *at,
+                                             struct text *text) {
+  for (;;) {
+    size_t read, made;
+    enum libdeflate_result result =
+        libdeflate_gzip_decompress_ex(d, packed->data + *at, packed->bytes - *at, text->data + text->bytes,
+                                      text->capacity - text->bytes, &read, &made);
+    if (result == LIBDEFLATE_SUCCESS) {
+      *at += read;
+      text->bytes += made;
+      return result;
+    }
+    if (result != LIBDEFLATE_INSUFFICIENT_SPACE) return result;
+    /* Not for ever: what is damaged makes no more than deflate can. */
+    if (text->capacity - text->bytes > (packed->bytes - *at) * RATIO + PIECE) return LIBDEFLATE_BAD_DATA;
+    if (text->capacity > SIZE_MAX / 4 || !resize(text, text->capacity * 2)) return result;
   }
-  return rc;
 }
 
 static const char *inflate_all(const struct text *packed, struct text *text) {
-  z_stream z = {.next_in = NULL};
-  size_t at = 0, size = said_size(packed);
-  if (size && !resize(text, size + PIECE + 1)) return no_memory;
-  if (inflateInit2(&z, MAX_WBITS + 16) != Z_OK) return no_memory;
-  int rc = Z_STREAM_END;
-  while (rc == Z_STREAM_END && is_gzip(packed->data + at, packed->bytes - at)) {
-    inflateReset(&z);
-    rc = inflate_member(&z, packed, &at, text);
-  }
-  inflateEnd(&z);
-  return rc == Z_STREAM_END ? NULL : rc == Z_MEM_ERROR ? no_memory : damaged;
+  size_t at = 0;
+  struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+  enum libdeflate_result result = LIBDEFLATE_SUCCESS;
+  if (!d || !resize(text, said_size(packed) + PIECE)) result = LIBDEFLATE_INSUFFICIENT_SPACE;
+  while (result == LIBDEFLATE_SUCCESS && is_gzip(packed->data + at, packed->bytes - at))
+    result = inflate_member(d, packed, &at, text);
+  libdeflate_free_decompressor(d);
+  return result == LIBDEFLATE_SUCCESS ? NULL : result == LIBDEFLATE_INSUFFICIENT_SPACE ? no_memory : damaged;
 }
 
 const char *lb_read_text(const char *path, char **text, size_t *bytes) {
