@@ -6,30 +6,20 @@
  * whatever fails is the work's: it claims the buffers that would have been written, and the launch returns OK.
  */
 #include "base/log.h"
-#include "memory/layout.h"
 #include "server/capture.h"
 #include "server/command.h"
 #include "server/future.h"
+#include "server/geometry.h"
 #include "server/prepared.h"
 #include "server/program.h"
 #include "server/transfer.h"
 
-#include <inttypes.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TOUCHES = 32, MAX_USES = LUHIP_MAX_ARGS + MAX_TOUCHES, PACKED_BYTES = 4096 };
-
-/* What a bound launcher knows before the arguments come. */
-struct geometry {
-  uint32_t grid[3], block[3], shared;
-  luhip_buffer *grid_buffer; /* NULL: grid holds */
-  luhip_buffer *const *touches;
-  size_t ntouches;
-  bool simple; /* no buffer but the arguments, and something to do */
-};
+enum { MAX_USES = LUHIP_MAX_ARGS + MAX_TOUCHES, PACKED_BYTES = 4096 };
 
 /* One launch under way. */
 struct launching {
@@ -43,78 +33,6 @@ struct launching {
   struct failure_set grid_failures; /* that the grid's buffer carries */
   bool returned; /* the grid was not waited for, or there will be memory for it: nothing is claimed */
 };
-
-/* ---- D3: geometry -------------------------------------------------------------------------------------------- */
-
-static const char axes[] = "xyz";
-
-static luhip_status check_grid(const luhip_kernel *kernel, const int64_t grid[3], luhip_error **error) {
-  const luhip_device_info *info = &kernel->program->device->info;
-  for (int i = 0; i < 3; i++) {
-    if (grid[i] >= 0 && grid[i] <= info->max_grid[i]) continue;
-    return error_set(error, LUHIP_E_LIMITS, "kernel '%s': grid %c is %" PRId64 ", 0 to %" PRId64 " are possible on %s",
-                     luhip_kernel_name(kernel), axes[i], grid[i], info->max_grid[i], info->id);
-  }
-  return LUHIP_OK;
-}
-
-static luhip_status check_block(const luhip_kernel *kernel, const int64_t block[3], luhip_error **error) {
-  const luhip_device_info *info = &kernel->program->device->info;
-  for (int i = 0; i < 3; i++) {
-    if (block[i] >= 1 && block[i] <= info->max_block[i]) continue;
-    return error_set(error, LUHIP_E_LIMITS, "kernel '%s': block %c is %" PRId64 ", 1 to %d are possible on %s",
-                     luhip_kernel_name(kernel), axes[i], block[i], info->max_block[i], info->id);
-  }
-  int most = kernel->info.max_threads < info->max_threads ? kernel->info.max_threads : info->max_threads;
-  int64_t threads = block[0] * block[1] * block[2];
-  if (threads <= most) return LUHIP_OK;
-  return error_set(error, LUHIP_E_LIMITS,
-                   "kernel '%s': a block of %" PRId64 " x %" PRId64 " x %" PRId64 " is %" PRId64
-                   " threads, at most %d are possible for it on %s",
-                   luhip_kernel_name(kernel), block[0], block[1], block[2], threads, most, info->id);
-}
-
-static luhip_status check_shared(const luhip_kernel *kernel, int64_t shared, luhip_error **error) {
-  size_t fixed = kernel->info.shared_bytes, most = kernel->shared_most;
-  if (shared >= 0 && fixed <= most && (uint64_t)shared <= most - fixed) return LUHIP_OK;
-  return error_set(error, LUHIP_E_LIMITS,
-                   "kernel '%s': shared memory is %zu bytes of its own and %" PRId64
-                   " dynamic, at most %zu together are possible on %s",
-                   luhip_kernel_name(kernel), fixed, shared, most, kernel->program->device->info.id);
-}
-
-/* A grid buffer holds three u32, in a row. Whether it was freed is looked at with the lock. */
-static luhip_status check_grid_buffer(const luhip_kernel *kernel, const luhip_buffer *buffer, luhip_error **error) {
-  const luhip_layout *layout = &buffer->layout;
-  if (layout->dtype == LUHIP_U32 && layout->count == 3 && buffer->contiguous) return LUHIP_OK;
-  char text[128];
-  layout_describe(layout, text, sizeof text);
-  return error_set(error, LUHIP_E_TYPE, "kernel '%s': a grid from a buffer is u32[3], contiguous, not %s%s",
-                   luhip_kernel_name(kernel), text, buffer->contiguous ? "" : " with strides");
-}
-
-static luhip_status check_geometry(const luhip_kernel *kernel, const luhip_launch_config *config, struct geometry *out,
-                                   luhip_error **error) {
-  luhip_status status = check_block(kernel, config->block, error);
-  if (!status) status = check_shared(kernel, config->shared, error);
-  if (!status && config->grid_buffer) status = check_grid_buffer(kernel, config->grid_buffer, error);
-  if (!status && !config->grid_buffer) status = check_grid(kernel, config->grid, error);
-  if (!status && config->ntouches > MAX_TOUCHES) {
-    status = error_set(error, LUHIP_E_ARGUMENT, "kernel '%s': %zu buffers are touched, at most %d can be",
-                       luhip_kernel_name(kernel), config->ntouches, MAX_TOUCHES);
-  }
-  if (status) return status;
-  *out = (struct geometry){.shared = (uint32_t)config->shared,
-                           .grid_buffer = config->grid_buffer,
-                           .touches = config->touches,
-                           .ntouches = config->ntouches};
-  for (int i = 0; i < 3; i++) {
-    out->block[i] = (uint32_t)config->block[i];
-    out->grid[i] = config->grid_buffer ? 0 : (uint32_t)config->grid[i];
-  }
-  out->simple = !out->ntouches && out->grid[0] && out->grid[1] && out->grid[2];
-  return LUHIP_OK;
-}
 
 /* ---- D3: buffers, with the lock ------------------------------------------------------------------------------ */
 
@@ -174,7 +92,7 @@ static luhip_status resolve_grid(struct launching *l, uint32_t slot, luhip_error
   luhip_buffer *buffer = l->geometry->grid_buffer;
   struct region region = buffer_span(buffer);
   if (status && !l->returned && buffer->allocation) allocation_failures(buffer->allocation, &region, &l->grid_failures);
-  if (!status) status = check_grid(l->kernel, grid, error);
+  if (!status) status = geometry_check_grid(l->kernel, grid, error);
   for (int i = 0; i < 3 && !status; i++) l->grid[i] = (uint32_t)grid[i];
   return status;
 }
@@ -533,7 +451,7 @@ static luhip_status launch_run(struct prepared **prepared, luhip_kernel *kernel,
 luhip_status luhip_launch(luhip_kernel *kernel, const luhip_launch_config *config, const luhip_arg *args, size_t nargs,
                           luhip_error **error) {
   struct geometry geometry;
-  luhip_status status = check_geometry(kernel, config, &geometry, error);
+  luhip_status status = geometry_check(kernel, config, &geometry, error);
   if (status) return status;
   return launch_run(&kernel->prepared, kernel, &geometry, config->stream, config->dry, args, nargs, error);
 }
@@ -552,7 +470,7 @@ struct luhip_launcher {
 luhip_status luhip_bind(luhip_kernel *kernel, const luhip_launch_config *config, luhip_launcher **out,
                         luhip_error **error) {
   struct geometry geometry;
-  luhip_status status = check_geometry(kernel, config, &geometry, error);
+  luhip_status status = geometry_check(kernel, config, &geometry, error);
   if (status) return status;
   luhip_launcher *launcher = malloc(sizeof *launcher + config->ntouches * sizeof launcher->touches[0]);
   if (!launcher) return error_set(error, LUHIP_E_MEMORY, "the host has no memory for a launcher");

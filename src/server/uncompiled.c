@@ -8,10 +8,11 @@
 #include "server/buffer.h"
 #include "server/capture.h"
 #include "server/command.h"
+#include "server/geometry.h"
 
 #include <stdio.h>
 
-enum { MAX_USES = LUHIP_MAX_ARGS + 32 };
+enum { MAX_USES = LUHIP_MAX_ARGS + MAX_TOUCHES };
 
 /* What would have been launched. */
 struct uncompiled {
@@ -62,9 +63,9 @@ luhip_status luhip_launch_uncompiled(luhip_device *device, const char *source, c
                                      const char *kernel, const luhip_launch_config *config, const luhip_arg *args,
                                      size_t nargs, luhip_error *reason, luhip_error **error) {
   enum access access[LUHIP_MAX_ARGS];
-  if (nargs > LUHIP_MAX_ARGS || config->ntouches > MAX_USES - LUHIP_MAX_ARGS)
+  if (nargs > LUHIP_MAX_ARGS || config->ntouches > MAX_TOUCHES)
     return error_set(error, LUHIP_E_ARGUMENT, "%zu arguments and %zu touched buffers; a launch takes at most %d and %d",
-                     nargs, config->ntouches, LUHIP_MAX_ARGS, MAX_USES - LUHIP_MAX_ARGS);
+                     nargs, config->ntouches, LUHIP_MAX_ARGS, MAX_TOUCHES);
   declared_access(source, options, kernel, nargs, access);
   const struct uncompiled u = {device, kernel ? kernel : "(the only one)", config, args, nargs};
   uint32_t slot;
