@@ -52,6 +52,23 @@ support.each_device(function(id)
     end)
   end
 
+  it("a function that gives no number ends the run, and says what it gave", function()
+    for _, key in ipairs { "grid", "block", "shared" } do
+      for given, told in pairs { [false] = "nothing", x = "'x'", [true] = "true" } do
+        support.assert_error_kind("type", function()
+          tune(options {
+            [key] = function()
+              return given or nil
+            end,
+          })
+        end, ("tune: %s: its function gives %s; a number"):format(key, told))
+      end
+    end
+    support.assert_error_kind("argument", function()
+      tune(options { block = "MODES" })
+    end, "tune: block.x: expression 'MODES', column 1: 'MODES' is no parameter, did you mean 'MODE'?")
+  end)
+
   it("an argument of the wrong type is one error, unless a parameter or a function decides on it", function()
     local dev = support.open(id)
     local f, n = dev:buffer("f32", 4, 1), dev:buffer("i32", 4, 1)

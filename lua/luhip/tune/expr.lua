@@ -122,7 +122,8 @@ local function read_token(state, at)
   if symbol == "^" then
     fail(state, at, "'^' is a power in Lua and an exclusive or elsewhere; write ** for a power")
   end
-  fail(state, at, "unexpected '%s'", symbol)
+  local hint = ({ ["="] = "; == compares", ["&"] = "; && or 'and'", ["|"] = "; || or 'or'" })[symbol] or ""
+  fail(state, at, "unexpected '%s'%s", symbol, hint)
 end
 
 local function advance(state)

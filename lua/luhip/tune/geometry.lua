@@ -21,6 +21,29 @@ local function whole(value, what)
   return n
 end
 
+local function parse(text, names, what)
+  local ok, parsed = pcall(expr.parse, text, names)
+  if not ok then
+    errors.raise(errors.kind(parsed) or "argument", "tune: %s: %s", what, errors.message(parsed))
+  end
+  return parsed
+end
+
+-- What a function of the user's gives. What is no number at all is a mistake of that function, whatever the candidate.
+local function ask(fn, p, what, several)
+  local value = callback.call(fn, p)
+  local list = several and type(value) == "table" and value or { value }
+  local wrong = #list == 0 and (type(value) == "table" and "an empty list" or "nothing") or nil
+  for _, one in ipairs(list) do
+    wrong = wrong or type(one) ~= "number" and errors.describe(one) or nil
+  end
+  if wrong then
+    local wanted = several and "a number or a list of up to three" or "a number"
+    callback.call(errors.raise, "type", "tune: %s: its function gives %s; %s expected", what, wrong, wanted)
+  end
+  return value
+end
+
 local function compile_number(value, names, what)
   if type(value) == "number" then
     local n = whole(value, what)
@@ -28,7 +51,7 @@ local function compile_number(value, names, what)
       return n
     end
   elseif type(value) == "string" then
-    local parsed = expr.parse(value, names)
+    local parsed = parse(value, names, what)
     return function(p)
       local n, undefined = parsed:eval(p)
       if undefined then
@@ -38,7 +61,7 @@ local function compile_number(value, names, what)
     end
   elseif type(value) == "function" then
     return function(p)
-      return whole(callback.call(value, p), what)
+      return whole(ask(value, p, what), what)
     end
   end
   errors.raise("type", "%s: a number, expression or function expected, not a %s", what, type(value))
@@ -75,7 +98,7 @@ end
 function geometry.dims(value, names, what)
   if type(value) == "function" then
     return function(p)
-      return dimensions(callback.call(value, p), what)
+      return dimensions(ask(value, p, what, true), what)
     end
   end
   local list = type(value) == "table" and value or { value }
@@ -137,7 +160,7 @@ local function factor(value, names, what)
       return product
     end
   elseif type(value) == "string" then
-    local parsed = expr.parse(value, names)
+    local parsed = parse(value, names, what)
     return function(p)
       local n, undefined = parsed:eval(p)
       if undefined then
@@ -151,7 +174,7 @@ local function factor(value, names, what)
     end
   elseif type(value) == "function" then
     return function(p)
-      return callback.call(value, p)
+      return ask(value, p, what)
     end
   end
   errors.raise("type", "%s: a number, expression, function or list of these expected, not a %s", what, type(value))
@@ -161,7 +184,7 @@ end
 local function sizes_of(problem_size, names)
   if type(problem_size) == "function" then
     return function(p)
-      local sizes = callback.call(problem_size, p)
+      local sizes = ask(problem_size, p, "problem_size", true)
       return type(sizes) == "table" and sizes or { sizes }
     end
   end

@@ -169,7 +169,10 @@ local function with_limits(given, names)
   if given.where ~= nil and #where == 0 then
     return given.where
   end
-  local ok, limits = pcall(geometry.limits, block_of(given, names), given.shared, given.device)
+  local block = block_of(given, names)
+  geometry.dims(block, names, "block") -- raises for what is none, before it is part of a constraint
+  geometry.number(given.shared, names, "shared")
+  local ok, limits = pcall(geometry.limits, block, given.shared, given.device)
   return ok and table.move(limits, 1, #limits, #where + 1, where) or where
 end
 
