@@ -157,6 +157,30 @@ describe("tune.best", function()
     assert.equal(2, best.find("k", device, { N = 1 }, { store = path2 }).params.A)
   end)
 
+  it("takes any problem where none is asked for, what was tuned last first", function()
+    local path = stored {
+      { OWN, { N = 64 }, 1, 1.0 },
+      { "elsewhere (a2, 1 units, 1 GiB)", { N = 1 }, 4, 0.1 },
+      { OWN, { arg1 = "f32[4]", arg2 = 4 }, 2, 5.0 },
+      { OWN, { N = 128 }, 3, 3.0 },
+    }
+    assert.same({ 3, 2, 1, 4 }, order(path, nil))
+    assert.same({ 3, 2, 1, 4 }, order(path, {}))
+    assert.equal("tuned on this device for N=128", best.find("k", DEVICE, {}, { store = path }).why)
+    local own = stored { { OWN, {}, 1, 1.0 }, { OWN, { N = 1 }, 2, 0.1 } }
+    assert.same({ 1, 2 }, order(own, {}))
+  end)
+
+  it("says what there is where nothing fits", function()
+    local path = stored { { OWN, { N = 64 }, 1, 1.0 }, { OWN, { N = 128 }, 3, 3.0 } }
+    support.assert_error_kind("not_found", function()
+      best.find("k", DEVICE, { M = 64 }, { store = path })
+    end, "for this device and problem in " .. path .. ", and no default; there are some for N=64, N=128")
+    support.assert_error_kind("not_found", function()
+      best.find("kk", DEVICE, { N = 64 }, { store = path })
+    end, "did you mean 'k'?")
+  end)
+
   it("takes the default that the tuning run declared", function()
     local path = support.temporary_directory() .. "/k.tune"
     local s = store.open(path)

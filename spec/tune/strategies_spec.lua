@@ -328,6 +328,10 @@ describe("several objectives", function()
     local r = tune.simulate(rows(), { objective = { "ms", "accuracy" }, higher = { accuracy = true } })
     assert.equal(200, #r.rows)
     assert.equal(20, #r.pareto)
+    assert.truthy(
+      tostring(r):find("\n20 that no other beats in all of [%w_, ]+:\n  [%w_]+=[^\n]+: [%w_]+ [%d.e-]+, "),
+      tostring(r)
+    )
     for k, row in ipairs(r.pareto) do
       assert.same({ X = k, Y = 1 }, row.params)
     end

@@ -5,17 +5,19 @@
 --
 -- 1. the same device and the same problem; those measured with the device's present driver and compiler first,
 -- 2. the same device and the nearest problem: of the same fields, with texts equal; the distance is the sum over the
---    numbers of |log2 (a / b)|, so that 1024 x 1 is far from 32 x 32,
+--    numbers of |log2 (a / b)|, so that 1024 x 1 is far from 32 x 32; where none is asked for any problem, what was
+--    tuned last first,
 -- 3. other devices: those of the same arch first, then by the same distance,
 -- 4. the default that the caller gives, or that the tuning run declared.
 --
 -- `next` goes on to the next one when a winner fails where it is used; with `try`, that happens by itself.
--- Dependencies: luhip.core, luhip.errors, luhip.tune.{expr,space,store}.
+-- Dependencies: luhip.core, luhip.errors, luhip.nearest, luhip.tune.{expr,space,store}.
 -- @module luhip.tune.best
 
 local core = require "luhip.core"
 local errors = require "luhip.errors"
 local expr = require "luhip.tune.expr"
+local nearest = require "luhip.nearest"
 local space = require "luhip.tune.space"
 local store = require "luhip.tune.store"
 
@@ -82,15 +84,19 @@ local function problem_text(problem)
 end
 
 local function classify(group, device, problem)
-  local distance = best.distance(problem, group.problem)
+  local any = next(problem) == nil
+  local distance = any and 0 or best.distance(problem, group.problem)
   if not distance then
     return nil
   end
   local own = same_device(group.device, store.identity(device), device)
-  local order = own and (distance == 0 and 1 or 2) or group.arch ~= "" and group.arch == device.arch and 3 or 4
+  local same = distance == 0 and (not any or next(group.problem) == nil)
+  local order = own and (same and 1 or 2) or group.arch ~= "" and group.arch == device.arch and 3 or 4
   local why
   if order == 1 then
     why = "tuned on this device for this problem"
+  elseif order == 2 and any then
+    why = ("tuned on this device for %s"):format(problem_text(group.problem))
   elseif order == 2 then
     why = ("tuned on this device for %s, the nearest problem"):format(problem_text(group.problem))
   else
@@ -279,9 +285,29 @@ local function announce(self)
   core.log("tune", "basic", tostring(self) .. passed)
 end
 
+-- Problems that are there, or another name: what may have been meant.
+local function what_there_is(stored, name)
+  local problems, names = {}, {}
+  for _, group in ipairs(store.groups(stored and stored:rows() or {})) do
+    if group.name == name and #group.rows > 0 then
+      problems[#problems + 1] = problem_text(group.problem)
+    elseif #group.rows > 0 then
+      names[#names + 1] = tostring(group.name)
+    end
+  end
+  local near = #problems == 0 and nearest(name, names)
+  if near then
+    return (", did you mean '%s'?"):format(near)
+  elseif #problems == 0 then
+    return ""
+  end
+  local more = #problems > 3 and (" and %d more"):format(#problems - 3) or ""
+  return "; there are some for " .. table.concat(problems, ", ", 1, math.min(3, #problems)) .. more
+end
+
 local function exhausted(self)
   local tried = #self._refused > 0 and ": " .. table.concat(self._refused, "; ")
-    or (" in %s, and no default"):format(self._path)
+    or (" in %s, and no default%s"):format(self._path, self._there)
   errors.raise(
     "not_found",
     "tune.best: there is no configuration of '%s' for this device and problem%s",
@@ -360,6 +386,7 @@ function best.find(name, device, problem, options)
   local self = setmetatable({ name = name, _at = 0, _refused = {}, _options = options, _path = path }, Best)
   local refused
   self._candidates, refused = candidates_of(stored, name, device, problem, options)
+  self._there = #self._candidates == 0 and what_there_is(stored, name) or ""
   if refused > 0 then
     local text = refused == 1 and "1 configuration does" or ("%d configurations do"):format(refused)
     self._refused[1] = text .. " not satisfy the constraints"

@@ -268,6 +268,25 @@ local function head_line(result)
   return result.stopped and ("%s; stopped: %s"):format(text, STOPPED[result.stopped]) or text
 end
 
+-- Of several objectives: which rows no other beats in all of them.
+local function front_lines(result, lines)
+  if not result.pareto or #result.pareto == 0 then
+    return
+  end
+  local names = {}
+  for k, goal in ipairs(result.goals) do
+    names[k] = goal.name
+  end
+  lines[#lines + 1] = ("%d that no other beats in all of %s:"):format(#result.pareto, table.concat(names, ", "))
+  for k = 1, math.min(BEST, #result.pareto) do
+    local row, parts = result.pareto[k], {}
+    for i, name in ipairs(names) do
+      parts[i] = ("%s %s"):format(name, report.number(row[name]))
+    end
+    lines[#lines + 1] = ("  %s: %s"):format(report.config(row.params, result.space.names), table.concat(parts, ", "))
+  end
+end
+
 --- The whole report of a result.
 -- @tparam table result
 -- @treturn string the best rows, failures by reason, warnings; no newline at the end
@@ -285,6 +304,7 @@ function report.text(result)
     if result.alike and #result.alike > 1 then
       lines[#lines + 1] = ("%d configurations are within the noise of the best"):format(#result.alike)
     end
+    front_lines(result, lines)
     if not result.verified then
       lines[#lines + 1] = "No result was verified: no 'expect' was given"
     end
