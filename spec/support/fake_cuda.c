@@ -381,6 +381,8 @@ result cuEventElapsedTime(float *ms, char *start, char *stop) {
 /* A module is a copy of its ELF image; a function and a global are found as symbols of it. */
 struct module {
   char *image;
+  size_t bytes;
+  struct module *next;
 };
 
 static size_t image_bytes(const char *image) {
@@ -406,17 +408,42 @@ static const Elf64_Sym *find(const struct module *module, const char *name) {
   }
   return NULL;
 }
+/* The argument of the last launch that came first, as an int. */
+static int32_t first_argument;
+
+int fake_cuda_argument(void *lua) {
+  char text[16];
+  snprintf(text, sizeof text, "%d", (int)first_argument);
+  lua_pushstring(lua, text);
+  return 1;
+}
+
+static struct module *modules;
+
+static struct module *module_of(const void *function) {
+  struct module *module = modules;
+  while (module && !((const char *)function >= module->image && (const char *)function < module->image + module->bytes))
+    module = module->next;
+  return module;
+}
+
 result cuModuleLoadData(struct module **out, const char *image) {
   CALL if (memcmp(image, ELFMAG, SELFMAG)) return 200;
   struct module *module = malloc(sizeof *module);
   size_t bytes = image_bytes(image);
+  module->bytes = bytes;
+  module->next = modules;
+  modules = module;
   module->image = malloc(bytes);
   memcpy(module->image, image, bytes);
   *out = module;
   return OK;
 }
 result cuModuleUnload(struct module *module) {
-  CALL free(module->image);
+  CALL struct module **at = &modules;
+  while (*at != module) at = &(*at)->next;
+  *at = module->next;
+  free(module->image);
   free(module);
   return OK;
 }
@@ -436,8 +463,14 @@ result cuModuleGetGlobal_v2(address *out, size_t *bytes, struct module *module, 
 }
 result cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                       unsigned shared, void *stream, void **params, void **extra) {
-  WORK(void) function, (void)gy, (void)gz, (void)by, (void)bz, (void)shared, (void)stream, (void)params, (void)extra;
-  return gx && bx ? OK : INVALID;
+  WORK(void) function, (void)gy, (void)gz, (void)by, (void)bz, (void)shared, (void)stream, (void)extra;
+  if (!gx || !bx) return INVALID;
+  first_argument = params && params[0] ? *(int32_t *)params[0] : 0;
+  return OK;
+}
+result cuFuncGetModule(void **module, void *function) {
+  CALL *module = module_of(function);
+  return OK;
 }
 result cuFuncGetAttribute(int *value, int attribute, void *function) {
   CALL(void) function;
@@ -456,6 +489,43 @@ result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, 
 
 /* ---- graphs: how many calls were noted ---------------------------------------------------------------------------------------- */
 
+/* Graphs and what is made of them are the same: how many calls, and the argument of the one that was added by itself. */
+struct graph {
+  size_t calls;
+  int32_t argument;
+};
+struct kernel_node {
+  void *function;
+  unsigned grid[3], block[3], shared;
+  void **params, **extra;
+};
+
+static result graph_new(void **out, size_t calls) {
+  struct graph *graph = malloc(sizeof *graph);
+  *graph = (struct graph){.calls = calls};
+  *out = graph;
+  return OK;
+}
+
+result cuGraphCreate(void **graph, unsigned flags) {
+  CALL(void) flags;
+  return graph_new(graph, 0);
+}
+static result set_kernel(struct graph *graph, const struct kernel_node *node) {
+  if (!node->grid[0] || !node->block[0]) return INVALID;
+  graph->argument = node->params && node->params[0] ? *(int32_t *)node->params[0] : 0;
+  return OK;
+}
+result cuGraphAddKernelNode(void **node, struct graph *graph, void *const *after, size_t n, const struct kernel_node *made) {
+  CALL(void) after, (void)n;
+  *node = graph;
+  graph->calls++;
+  return set_kernel(graph, made);
+}
+result cuGraphExecKernelNodeSetParams(struct graph *exec, void *node, const struct kernel_node *set) {
+  CALL(void) node;
+  return set_kernel(exec, set);
+}
 result cuStreamBeginCapture_v2(void *stream, int mode) {
   CALL(void) stream, (void)mode;
   capturing = 1;
@@ -465,31 +535,31 @@ result cuStreamBeginCapture_v2(void *stream, int mode) {
 result cuStreamEndCapture(void *stream, void **graph) {
   CALL(void) stream;
   capturing = 0;
-  *graph = malloc(sizeof noted);
-  *(size_t *)*graph = noted;
-  return OK;
+  return graph_new(graph, noted);
 }
 result cuStreamIsCapturing(void *stream, int *status) {
   CALL(void) stream;
   *status = capturing;
   return OK;
 }
-result cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags) {
-  CALL(void) graph, (void)flags;
-  *exec = malloc(1);
+result cuGraphInstantiateWithFlags(void **exec, struct graph *graph, unsigned long long flags) {
+  CALL(void) flags;
+  graph_new(exec, graph->calls);
+  ((struct graph *)*exec)->argument = graph->argument;
   return OK;
 }
 result cuGraphUpload(void *exec, void *stream) {
   CALL(void) exec, (void)stream;
   return OK;
 }
-result cuGraphLaunch(void *exec, void *stream) {
-  CALL(void) exec, (void)stream;
+result cuGraphLaunch(struct graph *exec, void *stream) {
+  CALL(void) stream;
+  first_argument = exec->argument;
   return OK;
 }
 result cuGraphGetNodes(void *graph, void **nodes, size_t *n) {
   CALL(void) nodes;
-  *n = *(size_t *)graph;
+  *n = ((struct graph *)graph)->calls;
   return OK;
 }
 result cuGraphDestroy(void *graph) {

@@ -58,6 +58,14 @@ struct hip_compile_result {
   char **dependencies; /* files read from include dirs, NULL-terminated, for the caches; NULL: not known */
 };
 
+/* ---- launches that come again and again --------------------------------------------------------------- */
+
+/* The caller's note for hipxLaunchAgain of one kernel: zeros at first, the provider's from then on. */
+struct hip_again {
+  uint64_t owner;
+  uint32_t place, patience;
+};
+
 /* ---- faults of the device that it survives (the CPU device) ------------------------------------------ */
 
 enum hip_fault_kind {
@@ -161,6 +169,8 @@ struct hip_fault {
   OPTIONAL(hipxPreprocess, (const struct hip_compile_request *request, struct hip_compile_result *result), (request, result)) /* result->code is the expanded text, user lines only */ \
   OPTIONAL(hipxLaunchTag, (uint64_t tag), (tag))                             /* what this thread enqueues from now on carries tag into faults */ \
   OPTIONAL(hipxLaunchTimed, (hip_function_t function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, hip_stream_t stream, void **params, void **extra, hip_event_t start, hip_event_t stop), (function, gx, gy, gz, bx, by, bz, shared, stream, params, extra, start, stop)) /* hipModuleLaunchKernel between the records of two events, which both come when it ends; not while capturing */ \
+  OPTIONAL(hipxLaunchAgain, (struct hip_again *again, int same, hip_function_t function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, hip_stream_t stream, void **params), (again, same, function, gx, gy, gz, bx, by, bz, shared, stream, params)) /* hipModuleLaunchKernel of what is launched again and again, where that can be made cheaper; same: params hold what they held at the call before with this note; one note at a time by one thread; not while capturing */ \
+  OPTIONAL(hipxLaunchForget, (struct hip_again *again), (again))             /* lets go of what was kept for the note, which is as at first then; legal while launches are pending; unloading the module does the same */ \
   OPTIONAL(hipxTakeFault, (struct hip_fault *fault), (fault))                /* oldest fault of the current device, removed; hip_ErrorNotFound when none */ \
   OPTIONAL(hipxSetChecked, (int on), (on))                                   /* current device: buffers end at a guard page; 1 on, 0 off; affects later hipMalloc */ \
   OPTIONAL(hipxSetTimeout, (unsigned int ms), (ms))                          /* current device: watchdog for one launch; 0 none */ \

@@ -196,6 +196,7 @@ static hip_error_t module_load_data(hip_module_t *module, const void *image) {
 }
 
 static hip_error_t module_unload(hip_module_t module) {
+  cuda_again_unload(module);
   return cuda_note(cuda_driver.module_unload(module));
 }
 
@@ -218,9 +219,9 @@ static hip_error_t module_get_global(hip_deviceptr_t *ptr, size_t *bytes, hip_mo
 }
 
 /* The driver's word for a grid or block out of its limits is that of any bad value. */
-static hip_error_t module_launch_kernel(hip_function_t function, unsigned int gx, unsigned int gy, unsigned int gz,
-                                        unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
-                                        hip_stream_t stream, void **params, void **extra) {
+hip_error_t cuda_launch(hip_function_t function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
+                        unsigned int by, unsigned int bz, unsigned int shared, hip_stream_t stream, void **params,
+                        void **extra) {
   cu_result rc = cuda_driver.launch(function, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
   if (__builtin_expect(rc == 0, 1)) return hip_Success;
   return rc == 1 ? cuda_refuse(hip_ErrorInvalidConfiguration) : cuda_note(rc);
@@ -268,7 +269,7 @@ static void fill_table(void) {
       .hipModuleUnload = module_unload,
       .hipModuleGetFunction = module_get_function,
       .hipModuleGetGlobal = module_get_global,
-      .hipModuleLaunchKernel = module_launch_kernel,
+      .hipModuleLaunchKernel = cuda_launch,
       .hipFuncGetAttribute = func_get_attribute,
       .hipFuncSetAttribute = func_set_attribute,
       .hipModuleOccupancyMaxActiveBlocksPerMultiprocessor = occupancy,
@@ -279,14 +280,13 @@ static void fill_table(void) {
   };
   cuda_memory_table(&table);
   cuda_graph_table(&table);
+  cuda_again_table(&table);
 }
 
 static void load_once(void) {
   if (!cuda_driver_load(failure, sizeof failure)) return;
   int version = 0;
   cuda_driver.driver_version(&version);
-  /* Streams beyond this many (8 is the driver's own choice) wait for each other where nobody asked them to. */
-  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   cu_result rc = cuda_driver.init(0);
   if (rc == 0) rc = cuda_driver.device_count(&devices);
   if (rc == 0 && devices > 0) {

@@ -1,6 +1,7 @@
 /*
  * cuda.h - what the parts of the cuda provider share: cuda.c (devices, the table), cuda_load.c (libcuda), cuda_context.c (which
- * device the calling thread uses, errors), cuda_memory.c, cuda_graph.c, and cuda_compile.c (NVRTC).
+ * device the calling thread uses, errors), cuda_memory.c, cuda_graph.c,
+ * cuda_again.c (launches that come again), and cuda_compile.c (NVRTC).
  */
 #ifndef LUHIP_HIP_CUDA_H
 #define LUHIP_HIP_CUDA_H
@@ -34,6 +35,13 @@ hip_error_t cuda_context_of(int ordinal, cu_context *context);
 hip_error_t cuda_stream_create(hip_stream_t *stream, unsigned int flags);
 hip_error_t cuda_stream_destroy(hip_stream_t stream);
 
+/* ---- cuda.c -------------------------------------------------------------------------------------------------- */
+
+/* hipModuleLaunchKernel */
+hip_error_t cuda_launch(hip_function_t function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
+                        unsigned int by, unsigned int bz, unsigned int shared, hip_stream_t stream, void **params,
+                        void **extra);
+
 /* ---- cuda_memory.c ------------------------------------------------------------------------------------------- */
 
 void cuda_memory_table(struct hip_api *table);
@@ -41,6 +49,12 @@ void cuda_memory_table(struct hip_api *table);
 /* ---- cuda_graph.c -------------------------------------------------------------------------------------------- */
 
 void cuda_graph_table(struct hip_api *table);
+
+/* ---- cuda_again.c -------------------------------------------------------------------------------------------- */
+
+void cuda_again_table(struct hip_api *table);
+void cuda_again_unload(cu_handle module); /* before it goes */
+void cuda_again_lost(int device);         /* its context is gone, and all that was in it */
 
 /* ---- cuda_compile.c, cuda_nvrtc.c ---------------------------------------------------------------------------- */
 

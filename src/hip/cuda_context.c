@@ -194,6 +194,7 @@ static cu_result restart(struct device *device) {
   cu_result rc = cuda_driver.device_get(&handle, (int)(device - devices));
   pthread_mutex_lock(&starting);
   if (rc == 0) rc = cuda_driver.primary_reset(handle);
+  if (rc == 0) cuda_again_lost((int)(device - devices));
   if (rc == 0) {
     __atomic_store_n(&device->context, NULL, __ATOMIC_RELEASE);
     __atomic_add_fetch(&device->epoch, 1, __ATOMIC_RELEASE);

@@ -9,6 +9,8 @@
  *
  *   cuGraphExecUpdate     the signature up to 11.8 (error node and result apart); 12.0 added _v2 (one struct), which is
  *                         preferred where it is
+ *   cuGraphAddKernelNode, cuGraphExecKernelNodeSetParams
+ *                         12.0 added _v2, which can name a context and a kernel of a library; the earlier ones serve
  *   cuGraphInstantiate    changed in 12.0; cuGraphInstantiateWithFlags (11.4) means the same in all
  *   cuCtxCreate           changed in 12.5 and 13.0, and is not used: contexts are the devices' primary ones
  *   cuEventElapsedTime    12.8 added _v2, which differs in no error that matters here
@@ -49,6 +51,13 @@ struct cu_memcpy_2d {
 struct cu_graph_update {
   int result;
   cu_handle error_node, error_from_node;
+};
+
+/* CUDA_KERNEL_NODE_PARAMS_v1 (10.0). */
+struct cu_kernel_node {
+  cu_handle function;
+  unsigned grid[3], block[3], shared;
+  void **params, **extra;
 };
 
 enum { CU_FUNC_MAX_DYNAMIC_SHARED = 8, CU_FUNC_SHARED = 1, CU_DEVICE_SHARED_OPTIN = 97 };
@@ -113,6 +122,10 @@ enum { CU_FUNC_MAX_DYNAMIC_SHARED = 8, CU_FUNC_SHARED = 1, CU_DEVICE_SHARED_OPTI
   REQUIRED(capture_status, "cuStreamIsCapturing", "", 10000, (cu_handle stream, int *status)) \
   REQUIRED(graph_instantiate, "cuGraphInstantiateWithFlags", "", 11040, (cu_handle *exec, cu_handle graph, unsigned long long flags)) \
   REQUIRED(graph_upload, "cuGraphUpload", "", 11010, (cu_handle exec, cu_handle stream)) \
+  OPTIONAL(func_module, "cuFuncGetModule", "", 11000, (cu_handle *module, cu_handle function)) \
+  OPTIONAL(graph_create, "cuGraphCreate", "", 10000, (cu_handle *graph, unsigned flags)) \
+  OPTIONAL(graph_add_kernel, "cuGraphAddKernelNode", "", 10000, (cu_handle *node, cu_handle graph, const cu_handle *after, size_t nafter, const struct cu_kernel_node *params)) \
+  OPTIONAL(exec_set_kernel, "cuGraphExecKernelNodeSetParams", "", 10000, (cu_handle exec, cu_handle node, const struct cu_kernel_node *params)) \
   REQUIRED(graph_launch, "cuGraphLaunch", "", 10000, (cu_handle exec, cu_handle stream)) \
   REQUIRED(graph_nodes, "cuGraphGetNodes", "", 10000, (cu_handle graph, cu_handle *nodes, size_t *count)) \
   REQUIRED(graph_destroy, "cuGraphDestroy", "", 10000, (cu_handle graph)) \

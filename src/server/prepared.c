@@ -43,6 +43,7 @@ static __attribute__((noinline)) bool renew(struct prepared *prepared, const str
   struct prepared_argument *argument = &prepared->arguments[index];
   struct op_use *use = argument->use;
   argument->tag = LUHIP_ARG_OTHER;
+  prepared->changed = true;
   if (use && arg->tag == LUHIP_ARG_BUFFER) {
     const luhip_buffer *buffer = arg->buffer;
     if (buffer->device != device || !buffer->allocation || !buffer->allocation->address) return false;
@@ -78,4 +79,9 @@ bool prepared_take(struct prepared *prepared, const struct kernel_signature *sig
     if (!is_known(argument, &args[i]) && !renew(prepared, signature, device, i, &args[i])) return false;
   }
   return true;
+}
+
+void prepared_free(struct prepared *prepared, const struct hip_api *api) {
+  if (prepared && prepared->again.owner) api->hipxLaunchForget(&prepared->again);
+  free(prepared);
 }

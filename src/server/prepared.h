@@ -24,16 +24,24 @@ struct prepared_argument {
 
 struct prepared {
   uint32_t nuses;
-  struct op_use *uses; /* of its buffers, with the addresses that are packed */
-  void **params;       /* for the driver: where each argument is */
+  uint32_t launches;      /* of it, up to AGAIN_AFTER */
+  bool changed;           /* since the last by hipxLaunchAgain */
+  struct hip_again again; /* for that */
+  struct op_use *uses;    /* of its buffers, with the addresses that are packed */
+  void **params;          /* for the driver: where each argument is */
   unsigned char *packed;
   struct prepared_argument arguments[];
 };
+
+/* Launches that a provider's shorter way (hipxLaunchAgain) is not taken for: making it ready has its cost. */
+enum { AGAIN_AFTER = 64 };
 
 /* NULL when the host has no memory, or the kernel takes something else: every launch goes the long way then. */
 struct prepared *prepared_new(const struct kernel_signature *signature);
 /* The arguments, as many as the kernel has, are the prepared ones from now on. False: it does not serve them. */
 bool prepared_take(struct prepared *prepared, const struct kernel_signature *signature, const luhip_device *device,
                    const luhip_arg *args);
+/* With the device's lock, if it was ever used. */
+void prepared_free(struct prepared *prepared, const struct hip_api *api);
 
 #endif

@@ -8,6 +8,7 @@
 #include "server/program.h"
 
 #include "server/buffer.h"
+#include "server/prepared.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static hip_error_t load_module(luhip_program *program) {
 }
 
 static void program_free(luhip_program *program) {
-  for (size_t i = 0; program->kernels && i < program->image->nkernels; i++) free(program->kernels[i].prepared);
+  for (size_t i = 0; program->kernels && i < program->image->nkernels; i++) prepared_free(program->kernels[i].prepared, program->device->api);
   kernel_image_release(program->image);
   free(program->shown);
   free(program->kernels);

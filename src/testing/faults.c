@@ -107,6 +107,7 @@ static bool gives_back(enum entry entry) {
   case ENTRY_hipModuleUnload:
   case ENTRY_hipGraphDestroy:
   case ENTRY_hipGraphExecDestroy:
+  case ENTRY_hipxLaunchForget:
   case ENTRY_hipxCompileFree:
     return true;
   default:

@@ -138,6 +138,18 @@ hip_error_t check_hipxLaunchTimed(hip_function_t function, unsigned int gx, unsi
   return rc;
 }
 
+hip_error_t check_hipxLaunchAgain(struct hip_again *again, int same, hip_function_t function, unsigned int gx,
+                                  unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz,
+                                  unsigned int shared, hip_stream_t stream, void **params) {
+  struct geometry g = {{gx, gy, gz}, {bx, by, bz}};
+  if (!check_launch(ENTRY_hipxLaunchAgain, function, &g, stream, params, NULL)) return hip_ErrorInvalidHandle;
+  validate_lock();
+  validate_outside_capture(ENTRY_hipxLaunchAgain, stream);
+  validate_unlock();
+  return launched(faults_table.hipxLaunchAgain(again, same, function, gx, gy, gz, bx, by, bz, shared, stream, params),
+                  function, stream);
+}
+
 /* ---- graphs -------------------------------------------------------------------------------------------------- */
 
 hip_error_t check_hipStreamBeginCapture(hip_stream_t stream, hip_stream_capture_mode_t mode) {
