@@ -14,6 +14,7 @@
 #define LUHIP_LUA_BINDING_H
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -75,8 +76,21 @@ LB_CLASSES(X)
 
 /* Pushes a new zeroed userdata of the class, with `values` user values. */
 void *lb_new(lua_State *L, enum lb_class which, size_t size, int values);
+/* What each ends in. */
+struct lb_class_tag {
+  const char *class_keys;
+};
+extern const char lb_class_keys[LB_CLASS_COUNT][2]; /* of class.c */
 /* The userdata at idx if it is one of the class, else NULL; check raises "type". */
-void *lb_test(lua_State *L, int idx, enum lb_class which);
+static inline void *lb_test(lua_State *L, int idx, enum lb_class which) {
+  struct lb_class_tag tag;
+  char *object = lua_touserdata(L, idx);
+  if (!object) return NULL;
+  size_t size = (size_t)lua_rawlen(L, idx); /* 0 for a light userdata */
+  if (size < sizeof tag) return NULL;
+  memcpy(&tag, object + size - sizeof tag, sizeof tag);
+  return tag.class_keys == lb_class_keys[which] ? object : NULL;
+}
 void *lb_check(lua_State *L, int idx, enum lb_class which);
 void lb_push_metatable(lua_State *L, enum lb_class which);
 void lb_push_methods(lua_State *L, enum lb_class which);
@@ -158,6 +172,8 @@ lua_Integer lb_data_count(lua_State *L, int idx, luhip_dtype dtype, const luhip_
    data, bytes and array. What has to be converted goes into pinned memory where a device is given and can.
    A function as data runs here. */
 void lb_data_source(lua_State *L, int idx, struct lb_device *device, const luhip_layout *layout, luhip_source *source);
+/* The same of an array, which the caller holds. */
+void lb_array_source(lua_State *L, luhip_array *array, const luhip_layout *layout, luhip_source *source);
 /* Pushes the elements as tables nested by shape. */
 void lb_data_push(lua_State *L, const luhip_layout *layout, const void *data);
 
@@ -170,8 +186,9 @@ struct lb_state {
   int scopes;                 /* with and dry_run calls that are running now */
   struct lb_parting *parting; /* devices collected but not closed yet */
   bool closed;
-  bool delivering;                        /* the log sink runs */
-  const void *metatables[LB_CLASS_COUNT]; /* which the registry keeps: lua_topointer of them */
+  bool delivering;          /* the log sink runs */
+  bool reading;             /* by the reader */
+  struct lb_future *reader; /* of lb_read, kept in the registry; NULL: none yet */
 };
 /* A device on its way out; made with its userdata, so that a finaliser allocates nothing. */
 struct lb_parting {
@@ -359,9 +376,8 @@ int lb_array_new(lua_State *L); /* core.array */
 void lb_transfer_write(lua_State *L, struct lb_device *owner, luhip_source *sources, size_t n);
 void lb_transfer_fill(lua_State *L, struct lb_device *owner, luhip_buffer *buffer, const void *element);
 void lb_transfer_copy(lua_State *L, struct lb_device *owner, luhip_buffer *target, luhip_buffer *source);
-/* Reads n buffers and waits; pushes a table of arrays, or one array where `single`. */
-void lb_transfer_read(lua_State *L, int device, struct lb_device *owner, luhip_buffer *const *buffers, size_t n,
-                      bool single);
+/* Writes the array at idx. */
+void lb_transfer_write_array(lua_State *L, int idx, struct lb_device *owner, luhip_buffer *buffer);
 int lb_device_read(lua_State *L);
 int lb_device_write(lua_State *L);
 int lb_device_staging(lua_State *L);
@@ -378,6 +394,8 @@ struct lb_future *lb_push_read(lua_State *L, int device, struct lb_device *owner
                                size_t n, bool single);
 /* Waits for the future at idx and pushes its array or table of arrays. */
 void lb_future_result(lua_State *L, int idx);
+/* Reads the buffer, which something on the stack keeps, and waits; pushes the array. */
+struct lb_array *lb_read(lua_State *L, struct lb_device *owner, luhip_buffer *buffer);
 
 /* options.c */
 /* Reads the compile options at idx (nil: none) and pushes what owns them. name: a kernel that is asked for, or NULL. */

@@ -102,6 +102,10 @@ struct lb_buffer *lb_push_buffer(lua_State *L, const luhip_layout *layout, lb_bu
 void lb_initialise(lua_State *L, int data) {
   struct lb_buffer *buffer = lb_check_buffer(L, -1);
   luhip_source source;
+  if (lb_test(L, data, LB_ARRAY)) {
+    lb_transfer_write_array(L, data, buffer->owner, buffer->buffer);
+    return;
+  }
   lb_records_data(L, lua_gettop(L), data, (lua_Integer)luhip_buffer_layout(buffer->buffer)->count);
   lb_data_source(L, data, buffer->owner, luhip_buffer_layout(buffer->buffer), &source);
   source.buffer = buffer->buffer;
@@ -282,9 +286,7 @@ static int buffer_copy(lua_State *L) {
 /* Reads first, last at idx of the buffer at 1, waits, and pushes the array. */
 static struct lb_array *read_range(lua_State *L, int idx) {
   struct lb_buffer *buffer = push_range(L, idx);
-  lua_getiuservalue(L, 1, 1);
-  lb_transfer_read(L, -1, buffer->owner, &buffer->buffer, 1, true);
-  return lb_check_array(L, -1);
+  return lb_read(L, buffer->owner, buffer->buffer);
 }
 
 /* m:read([first, last]) -> array */

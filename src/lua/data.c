@@ -236,8 +236,7 @@ static void string_source(lua_State *L, int idx, const luhip_layout *layout, luh
            (LUAI_UACINT)layout->bytes);
 }
 
-static void array_source(lua_State *L, int idx, const luhip_layout *layout, luhip_source *source) {
-  luhip_array *array = lb_hold_array(L, lb_check_array(L, idx))->array;
+void lb_array_source(lua_State *L, luhip_array *array, const luhip_layout *layout, luhip_source *source) {
   const luhip_layout *given = luhip_array_layout(array);
   if (given->dtype != layout->dtype || given->count != layout->count) {
     lb_push_shape(L, given);
@@ -256,7 +255,7 @@ void lb_data_source(lua_State *L, int idx, struct lb_device *device, const luhip
     string_source(L, idx, layout, source);
     lua_pushvalue(L, idx);
   } else if (lb_test(L, idx, LB_ARRAY)) {
-    array_source(L, idx, layout, source);
+    lb_array_source(L, lb_hold_array(L, lb_check_array(L, idx))->array, layout, source);
   } else {
     luhip_layout packed = *layout;
     lb_layout_pack(&packed);

@@ -23,6 +23,22 @@ static void push_zeros(lua_State *L, luhip_buffer *const *buffers, size_t n, boo
   }
 }
 
+/* Starts the read on the current stream; raises. */
+static void start(lua_State *L, struct lb_device *owner, luhip_buffer *const *buffers, size_t n,
+                  luhip_future **future) {
+  const struct lb_state *state = lb_state(L);
+  luhip_error *error = NULL;
+  luhip_status status;
+  struct lb_tries tries = {0};
+  do {
+    luhip_stream *stream = lb_scope(L, state, owner).stream;
+    luhip_device *native = lb_owner(L, owner);
+    lb_try(L, state, &tries);
+    status = luhip_read(native, stream, buffers, n, future, &error);
+  } while (lb_retry(L, owner, status, &error, &tries));
+  if (status != LUHIP_OK) lb_fail(L, status, error);
+}
+
 struct lb_future *lb_push_read(lua_State *L, int device, struct lb_device *owner, luhip_buffer *const *buffers,
                                size_t n, bool single) {
   size_t bytes = 0;
@@ -39,18 +55,8 @@ struct lb_future *lb_push_read(lua_State *L, int device, struct lb_device *owner
     future->dry = true;
     return future;
   }
-  const struct lb_state *state = lb_state(L);
-  luhip_error *error = NULL;
-  luhip_status status;
-  struct lb_tries tries = {0};
   lb_charge(L, &future->charged, bytes);
-  do {
-    luhip_stream *stream = lb_scope(L, state, owner).stream;
-    luhip_device *native = lb_owner(L, owner);
-    lb_try(L, state, &tries);
-    status = luhip_read(native, stream, buffers, n, &future->future, &error);
-  } while (lb_retry(L, owner, status, &error, &tries));
-  if (status != LUHIP_OK) lb_fail(L, status, error);
+  start(L, owner, buffers, n, &future->future);
   return future;
 }
 
@@ -58,6 +64,57 @@ static luhip_status wait_future(void *object, const luhip_wait *wait, luhip_erro
   struct lb_future *future = object;
   return future->future ? luhip_future_wait(future->future, wait, error) : LUHIP_E_FREED;
 }
+
+/* ---- reading at once ------------------------------------------------------------------------------------------------- */
+
+static const char reader_key;
+
+/* Pushes the future that nobody else sees and that serves one read after the other. While it is in use (something that
+   runs meanwhile may read too, or a read has raised) another one takes its place. */
+static struct lb_future *push_reader(lua_State *L, struct lb_state *state) {
+  if (state->reader && !state->reading) {
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &reader_key);
+  } else {
+    state->reader = lb_new(L, LB_FUTURE, sizeof *state->reader, 2);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &reader_key);
+  }
+  state->reading = true;
+  return state->reader;
+}
+
+/* What is read, and the array; moved from one to the other in the last step. */
+struct taking {
+  struct lb_future *reader;
+  struct lb_array *array;
+};
+
+static luhip_status take(void *object, const luhip_wait *wait, luhip_error **error) {
+  struct taking *taking = object;
+  luhip_status status = luhip_future_take(taking->reader->future, wait, &taking->array->array, error);
+  if (!status) taking->reader->future = NULL;
+  return status;
+}
+
+/* The array's object is made while the device works. */
+struct lb_array *lb_read(lua_State *L, struct lb_device *owner, luhip_buffer *buffer) {
+  struct lb_state *state = lb_state(L);
+  if (lb_scope(L, state, owner).dry) {
+    push_zeros(L, &buffer, 1, true);
+    return lb_check_array(L, -1);
+  }
+  struct taking taking = {.reader = push_reader(L, state)};
+  start(L, owner, &buffer, 1, &taking.reader->future);
+  struct lb_array *array = taking.array = lb_new_array(L);
+  lb_charge(L, &array->charged, luhip_buffer_layout(buffer)->bytes);
+  lb_wait(L, take, &taking);
+  array->pinned = luhip_array_is_pinned(array->array);
+  if (state->reader == taking.reader) state->reading = false;
+  lua_remove(L, -2);
+  return array;
+}
+
+/* ---- futures ----------------------------------------------------------------------------------------------------------- */
 
 /* Pushes the i-th array of a future that was waited for. */
 static void push_array(lua_State *L, int idx, size_t i) {

@@ -23,14 +23,6 @@ static struct lb_state *state_upvalue(lua_State *L) {
   return lua_touserdata(L, lua_upvalueindex(1));
 }
 
-/* Whether the userdata at idx has the metatable. */
-static inline bool has_metatable(lua_State *L, int idx, const void *metatable) {
-  if (!lua_getmetatable(L, idx)) return false;
-  bool same = lua_topointer(L, -1) == metatable;
-  lua_pop(L, 1);
-  return same;
-}
-
 /* ---- arguments --------------------------------------------------------------------------------------------------------- */
 
 /* A number or boolean as a scalar argument; false for anything else. */
@@ -55,13 +47,14 @@ static void read_other(lua_State *L, int idx, luhip_arg *arg) {
   arg->text = lb_type_name(L, idx);
 }
 
-static inline void read_userdata(lua_State *L, const struct lb_state *state, int idx, luhip_arg *arg) {
-  if (!has_metatable(L, idx, state->metatables[LB_BUFFER])) {
+static inline void read_userdata(lua_State *L, int idx, luhip_arg *arg) {
+  const struct lb_buffer *buffer = lb_test(L, idx, LB_BUFFER);
+  if (!buffer) {
     read_other(L, idx, arg);
     return;
   }
   arg->tag = LUHIP_ARG_BUFFER;
-  arg->buffer = ((const struct lb_buffer *)lua_touserdata(L, idx))->buffer;
+  arg->buffer = buffer->buffer;
   if (!arg->buffer) lb_raise(L, LUHIP_E_FREED, "a buffer that was never made");
 }
 
@@ -91,8 +84,7 @@ static void read_table(lua_State *L, int idx, struct arguments *arguments, luhip
   arg->size = n;
 }
 
-static inline void read_arguments(lua_State *L, const struct lb_state *state, int first, int last,
-                                  struct arguments *arguments) {
+static inline void read_arguments(lua_State *L, int first, int last, struct arguments *arguments) {
   arguments->n = 0;
   arguments->pooled = 0;
   if (last - first + 1 > LUHIP_MAX_ARGS)
@@ -103,7 +95,7 @@ static inline void read_arguments(lua_State *L, const struct lb_state *state, in
     if (read_scalar(L, idx, type, arg)) continue;
     switch (type) {
     case LUA_TUSERDATA:
-      read_userdata(L, state, idx, arg);
+      read_userdata(L, idx, arg);
       break;
     case LUA_TTABLE:
       read_table(L, idx, arguments, arg);
@@ -239,7 +231,7 @@ static int launch_uncompiled(lua_State *L, const struct lb_kernel *kernel, int l
   struct lb_recipe recipe;
   luhip_error *error = NULL;
   read_geometry(L, 2, kernel, &geometry);
-  read_arguments(L, state_upvalue(L), 3, last, &arguments);
+  read_arguments(L, 3, last, &arguments);
   lb_push_recipe(L, 1, &recipe);
   struct lb_scope scope = lb_scope(L, state_upvalue(L), kernel->owner);
   geometry.config.dry = scope.dry;
@@ -264,7 +256,7 @@ static int kernel_launch(lua_State *L) {
   luhip_status status;
   if (!kernel->kernel) return launch_uncompiled(L, kernel, last);
   read_geometry(L, 2, kernel, &geometry);
-  read_arguments(L, state, 3, last, &arguments);
+  read_arguments(L, 3, last, &arguments);
   do {
     struct lb_scope scope = lb_scope(L, state, kernel->owner);
     geometry.config.dry = scope.dry;
@@ -279,14 +271,13 @@ static int kernel_launch(lua_State *L) {
 /* The call of a launcher, with the kernel's arguments. */
 static int launcher_call(lua_State *L) {
   const struct lb_state *state = state_upvalue(L);
-  const struct lb_launcher *launcher = lua_touserdata(L, 1);
-  if (lua_type(L, 1) != LUA_TUSERDATA || !has_metatable(L, 1, state->metatables[LB_LAUNCHER]))
-    launcher = lb_check(L, 1, LB_LAUNCHER);
+  const struct lb_launcher *launcher = lb_test(L, 1, LB_LAUNCHER);
+  if (!launcher) launcher = lb_check(L, 1, LB_LAUNCHER);
   struct arguments arguments;
   luhip_error *error = NULL;
   luhip_status status;
   struct lb_tries tries = {0};
-  read_arguments(L, state, 2, lua_gettop(L), &arguments);
+  read_arguments(L, 2, lua_gettop(L), &arguments);
   do {
     struct lb_scope scope = lb_scope(L, state, launcher->owner);
     if (!launcher->launcher) lb_raise(L, LUHIP_E_FREED, "the launcher was freed");
@@ -338,7 +329,7 @@ static int graph_update(lua_State *L) {
   luhip_status status;
   struct lb_tries tries = {0};
   lua_Integer launch = lb_check_integer(L, 2, "launch", 1, LUA_MAXINTEGER);
-  read_arguments(L, state_upvalue(L), 3, lua_gettop(L), &arguments);
+  read_arguments(L, 3, lua_gettop(L), &arguments);
   do {
     status = luhip_graph_update(lb_check_graph(L, 1)->graph, (size_t)launch - 1, arguments.args, arguments.n, &error);
   } while (lb_retry(L, graph->owner, status, &error, &tries));

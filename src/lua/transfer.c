@@ -38,6 +38,24 @@ void lb_transfer_fill(lua_State *L, struct lb_device *owner, luhip_buffer *buffe
   if (status != LUHIP_OK) lb_fail(L, status, error);
 }
 
+/* The array is looked into at each try: a hook can free it. */
+void lb_transfer_write_array(lua_State *L, int idx, struct lb_device *owner, luhip_buffer *buffer) {
+  const struct lb_state *state = lb_state(L);
+  luhip_error *error = NULL;
+  luhip_status status;
+  struct lb_tries tries = {0};
+  do {
+    luhip_source source = {.buffer = buffer};
+    lb_array_source(L, lb_check_array(L, idx)->array, luhip_buffer_layout(buffer), &source);
+    struct lb_scope scope = lb_scope(L, state, owner);
+    if (scope.dry) return;
+    luhip_device *device = lb_owner(L, owner);
+    lb_try(L, state, &tries);
+    status = luhip_write(device, scope.stream, &source, 1, &error);
+  } while (lb_retry(L, owner, status, &error, &tries));
+  if (status != LUHIP_OK) lb_fail(L, status, error);
+}
+
 /* Shapes and types are looked at here too, so that a dry run finds them. */
 void lb_transfer_copy(lua_State *L, struct lb_device *owner, luhip_buffer *target, luhip_buffer *source) {
   const luhip_layout *to = luhip_buffer_layout(target), *from = luhip_buffer_layout(source);
@@ -62,13 +80,6 @@ void lb_transfer_copy(lua_State *L, struct lb_device *owner, luhip_buffer *targe
   if (status != LUHIP_OK) lb_fail(L, status, error);
 }
 
-void lb_transfer_read(lua_State *L, int device, struct lb_device *owner, luhip_buffer *const *buffers, size_t n,
-                      bool single) {
-  lb_push_read(L, device, owner, buffers, n, single);
-  lb_future_result(L, -1);
-  lua_remove(L, -2);
-}
-
 /* ---- several at once --------------------------------------------------------------------------------------------------------- */
 
 /* dev:read { x, y } -> { array, array } */
@@ -77,7 +88,8 @@ int lb_device_read(lua_State *L) {
   lb_no_more(L, 2);
   size_t n;
   luhip_buffer **buffers = lb_push_buffers(L, 2, "buffers", &n);
-  lb_transfer_read(L, 1, device, buffers, n, false);
+  lb_push_read(L, 1, device, buffers, n, false);
+  lb_future_result(L, -1);
   return 1;
 }
 

@@ -187,19 +187,14 @@ static struct lb_array *push_elements(lua_State *L) {
   struct lb_buffer *buffer = lb_check_buffer(L, 1);
   luhip_layout layout = layout_of(L), packed = layout;
   lb_layout_pack(&packed);
-  lua_getiuservalue(L, 1, 1);
-  if (layout.count == 0 || is_pitched(&layout)) {
-    lb_transfer_read(L, -1, buffer->owner, &buffer->buffer, 1, true);
-    lua_remove(L, -2);
-    return lb_check_array(L, -1);
-  }
+  if (layout.count == 0 || is_pitched(&layout)) return lb_read(L, buffer->owner, buffer->buffer);
   luhip_layout flat = span_of(&layout);
   struct lb_buffer *span = lb_push_view(L, 1, &flat);
-  lb_transfer_read(L, -2, buffer->owner, &span->buffer, 1, true);
+  lb_read(L, buffer->owner, span->buffer);
   struct lb_array *elements = lb_push_array(L, buffer->owner, &packed);
   gather(&layout, 0, luhip_array_data(lb_check_array(L, -2)->array), luhip_array_data(elements->array));
-  lua_replace(L, -4);
-  lua_pop(L, 2);
+  lua_replace(L, -3);
+  lua_pop(L, 1);
   return elements;
 }
 

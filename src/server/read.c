@@ -236,16 +236,37 @@ static luhip_status future_enter(luhip_future *future, luhip_error **error) {
   return gone(future, error);
 }
 
+static luhip_status wait_locked(luhip_future *future, const luhip_wait *wait, luhip_error **error) {
+  luhip_status status = LUHIP_OK;
+  if (!passed(future)) {
+    struct waiting waiting = waiting_start(wait);
+    status = wait_position(future->device, future->slot, future->position, &waiting, error);
+  }
+  if (status) return status;
+  faults_take(future->device);
+  return future_finish(future, error);
+}
+
 luhip_status luhip_future_wait(luhip_future *future, const luhip_wait *wait, luhip_error **error) {
   luhip_status status = future_enter(future, error);
   if (status) return status;
-  struct waiting waiting = waiting_start(wait);
-  if (!passed(future)) status = wait_position(future->device, future->slot, future->position, &waiting, error);
-  if (!status) {
-    faults_take(future->device);
-    status = future_finish(future, error);
-  }
+  status = wait_locked(future, wait, error);
   device_leave(future->device);
+  return status;
+}
+
+luhip_status luhip_future_take(luhip_future *future, const luhip_wait *wait, luhip_array **array, luhip_error **error) {
+  luhip_device *device = future->device;
+  if (future->count != 1)
+    return error_set(error, LUHIP_E_ARGUMENT, "the future is of %zu buffers, not of one", future->count);
+  luhip_status status = future_enter(future, error);
+  if (status) return status;
+  status = wait_locked(future, wait, error);
+  if (!status) *array = luhip_array_retain(future->arrays[0]);
+  bool last = !status && last_release(future);
+  if (last) destroy(future);
+  device_leave(device);
+  if (last) device_release(device);
   return status;
 }
 
