@@ -469,7 +469,7 @@ LUHIP_API luhip_status luhip_read(luhip_device *device, luhip_stream *stream, lu
 LUHIP_API luhip_future *luhip_future_retain(luhip_future *future);
 LUHIP_API void luhip_future_release(luhip_future *future);
 LUHIP_API luhip_status luhip_future_wait(luhip_future *future, const luhip_wait *wait, luhip_error **error);
-/* Waits, and ends the future of a read of one buffer: after success the array is the caller's and the future released.
+/* Waits, and ends the future of a read of one buffer that was started just before: after success the array is the caller's and the future released.
    Of a failed read, or after a wait that has ended early, it is the caller's as before. */
 LUHIP_API luhip_status luhip_future_take(luhip_future *future, const luhip_wait *wait, luhip_array **array,
                                          luhip_error **error);

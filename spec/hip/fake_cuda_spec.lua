@@ -43,7 +43,7 @@ describe("the cuda provider", function()
       only(function() x:fill(3) end, { cuMemsetD32Async = 1 })
       only(function() x:copy(y) end, { cuMemcpyDtoDAsync_v2 = 1 })
       only(function() x:write(host) end, { cuMemcpyHtoDAsync_v2 = 1 })
-      only(function() local a <close> = x:read() end, { cuMemcpyDtoHAsync_v2 = 1, cuStreamQuery = 1 })
+      only(function() local a <close> = x:read() end, { cuMemcpyDtoHAsync_v2 = 1, cuStreamWriteValue32_v2 = 1 })
       only(function() x:fill(1) dev:sync() end, { cuMemsetD32Async = 1, cuStreamQuery = 1 })
       only(function()
         local w <close> = dev:start_profile()
@@ -204,6 +204,63 @@ describe("the cuda provider", function()
       scale(1, x) -- returns, as every launch whose work fails
       raises("launch", "kernel 'scale'", x.read, x)
     ]], { env = { FAKE_CUDA_FAIL = "cuGraphLaunch" } })
+  end)
+
+  it("a read waits for a word that the stream writes, and asks the stream where the driver writes none", function()
+    local script = [[
+      local dev = luhip.open "cuda:0"
+      local x = dev:buffer("i32", 64, 3)
+      local looks = 0
+      for i = 1, 4 do
+        x:fill(i)
+        local counts = calls(function() assert(x:read()[64] == i) end)
+        assert(counts.cuStreamWriteValue32_v2 == (i == 1 and 1 or %d))
+        looks = looks + counts.cuStreamQuery
+      end
+      assert(looks == %d, looks)
+      assert(calls(function() dev:close() end).cuMemFreeHost >= 1)
+    ]]
+    run(script:format(1, 0))
+    run(script:format(0, 4), { env = { FAKE_CUDA_FAIL = "cuStreamWriteValue32_v2" } })
+  end)
+
+  it("a read asks the stream when the word does not come, and tells what became of the stream", function()
+    run(
+      [[
+      local dev = luhip.open "cuda:0"
+      local x = dev:buffer("i32", 64, 3)
+      local counts = calls(function() assert(x:read()[64] == 3) end)
+      assert(counts.cuStreamQuery + counts.cuEventQuery >= 1)
+    ]],
+      { env = { FAKE_CUDA_NO_WORDS = "1" } }
+    )
+    run(
+      [[
+      local dev = luhip.open "cuda:0"
+      local x = dev:buffer("i32", 64, 3)
+      raises("driver", "hipErrorUnknown", x.read, x)
+    ]],
+      { env = { FAKE_CUDA_NO_WORDS = "1", FAKE_CUDA_FAIL = "cuStreamQuery" } }
+    )
+  end)
+
+  it("takes a small source along with the command, wherever it lies, and stages others", function()
+    run [[
+      local dev, other = luhip.open "cuda:0", luhip.open "cuda:1"
+      local x, y = dev:buffer("u8", 8192), dev:buffer("u8", 8193)
+      local pinned = other:staging({ 8192 })[1]
+      pinned:map(function(_, i) return i % 251 end)
+      local function held(b, data)
+        local before = dev:memory().pinned.reserved
+        b:write(data)
+        dev:sync()
+        return dev:memory().pinned.reserved - before
+      end
+      assert(held(x, ("a"):rep(8192)) == 0 and x:read()[8192] == 97)
+      assert(held(x, luhip.array("u8", 8192, 5)) == 0 and x:read()[8192] == 5)
+      assert(held(x, pinned) == 0 and x:read()[250] == 250)
+      assert(held(y, ("b"):rep(8193)) > 0 and y:read()[8193] == 98)
+    ]]
   end)
 
   it("copies between devices that reach each other with one copy, and no wait of the host's", function()

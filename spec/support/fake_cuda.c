@@ -8,6 +8,7 @@
  *   FAKE_CUDA_DEVICES   how many devices there are (2)
  *   FAKE_CUDA_MAJOR     the major number of their architecture (9)
  *   FAKE_CUDA_PEERS=0   the devices cannot reach each other's memory
+ *   FAKE_CUDA_NO_WORDS  streams do not write the words that they are told to
  *   FAKE_CUDA_LOSES     captures lose what they should note
  *   FAKE_CUDA_FAIL      the name of a call that answers CUDA_ERROR_UNKNOWN
  *
@@ -337,6 +338,11 @@ result cuStreamSynchronize(void *stream) {
 }
 result cuStreamQuery(void *stream) {
   CALL(void) stream;
+  return OK;
+}
+result cuStreamWriteValue32_v2(void *stream, address to, uint32_t value, unsigned flags) {
+  CALL(void) stream, (void)flags;
+  if (!getenv("FAKE_CUDA_NO_WORDS")) *(uint32_t *)(uintptr_t)to = value;
   return OK;
 }
 result cuStreamWaitEvent(void *stream, void *event, unsigned flags) {

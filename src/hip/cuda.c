@@ -123,6 +123,11 @@ static hip_error_t stream_synchronize(hip_stream_t stream) {
   return cuda_note(cuda_driver.stream_synchronize(stream));
 }
 
+/* The default is a write behind a barrier for the whole system. Pinned memory has the same address everywhere. */
+static hip_error_t stream_write_32(hip_stream_t stream, uint32_t *host, uint32_t value) {
+  return cuda_note(cuda_driver.stream_write_32(stream, (cu_deviceptr)(uintptr_t)host, value, 0));
+}
+
 static hip_error_t stream_query(hip_stream_t stream) {
   return cuda_note(cuda_driver.stream_query(stream));
 }
@@ -281,6 +286,7 @@ static void fill_table(void) {
   cuda_memory_table(&table);
   cuda_graph_table(&table);
   cuda_again_table(&table);
+  if (cuda_driver.stream_write_32) table.hipxStreamWrite32 = stream_write_32;
 }
 
 static void load_once(void) {

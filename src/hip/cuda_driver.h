@@ -101,6 +101,7 @@ enum { CU_FUNC_MAX_DYNAMIC_SHARED = 8, CU_FUNC_SHARED = 1, CU_DEVICE_SHARED_OPTI
   REQUIRED(stream_destroy, "cuStreamDestroy", "_v2", 4000, (cu_handle stream)) \
   REQUIRED(stream_synchronize, "cuStreamSynchronize", "", 2000, (cu_handle stream)) \
   REQUIRED(stream_query, "cuStreamQuery", "", 2000, (cu_handle stream)) \
+  OPTIONAL(stream_write_32, "cuStreamWriteValue32", "_v2", 11070, (cu_handle stream, cu_deviceptr to, uint32_t value, unsigned flags)) \
   REQUIRED(stream_wait, "cuStreamWaitEvent", "", 3020, (cu_handle stream, cu_handle event, unsigned flags)) \
   REQUIRED(stream_callback, "cuStreamAddCallback", "", 5000, (cu_handle stream, void (*call)(cu_handle stream, cu_result status, void *user), void *user, unsigned flags)) \
   REQUIRED(event_create, "cuEventCreate", "", 2000, (cu_handle *event, unsigned flags)) \

@@ -85,7 +85,6 @@ static int no_member(lua_State *L) {
 
 /* Upvalues: methods, fields. */
 static int class_index(lua_State *L) {
-  lua_settop(L, 2);
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
   lua_settop(L, 2);

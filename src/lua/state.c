@@ -94,6 +94,7 @@ void lb_charge(lua_State *L, size_t *slot, size_t bytes) {
 }
 
 void lb_discharge(size_t *slot) {
+  if (!*slot) return;
   atomic_fetch_sub_explicit(&charged_bytes, *slot, memory_order_relaxed);
   *slot = 0;
 }

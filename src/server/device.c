@@ -245,6 +245,8 @@ static luhip_status device_new(const struct device_name *name, const luhip_open_
     pitch = 0;
   }
   device->pitch_alignment = pitch > 0 ? (size_t)pitch : device->info.alignment;
+  if (device->api->hipxPageable) device->api->hipxPageable(&device->pageable_most);
+  if (device->pageable_most > PAGEABLE_MOST) device->pageable_most = PAGEABLE_MOST;
   *out = device;
   return LUHIP_OK;
 }
@@ -372,6 +374,7 @@ static void give_back(luhip_device *device, bool idle) {
   programs_close(device, idle);
   events_close(device, idle);
   slots_close(device, idle);
+  flags_close(device, idle);
   stream_close_default(device);
   failure_unclaimed_forget(&device->failures);
   failure_release(device->poison);

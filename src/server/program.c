@@ -77,7 +77,8 @@ static hip_error_t load_module(luhip_program *program) {
 }
 
 static void program_free(luhip_program *program) {
-  for (size_t i = 0; program->kernels && i < program->image->nkernels; i++) prepared_free(program->kernels[i].prepared, program->device->api);
+  for (size_t i = 0; program->kernels && i < program->image->nkernels; i++)
+    prepared_free(program->kernels[i].prepared, program->device->api);
   kernel_image_release(program->image);
   free(program->shown);
   free(program->kernels);

@@ -236,10 +236,12 @@ static luhip_status future_enter(luhip_future *future, luhip_error **error) {
   return gone(future, error);
 }
 
-static luhip_status wait_locked(luhip_future *future, const luhip_wait *wait, luhip_error **error) {
+/* soon: the copies were started just now. */
+static luhip_status wait_locked(luhip_future *future, const luhip_wait *wait, bool soon, luhip_error **error) {
   luhip_status status = LUHIP_OK;
   if (!passed(future)) {
     struct waiting waiting = waiting_start(wait);
+    waiting.soon = soon;
     status = wait_position(future->device, future->slot, future->position, &waiting, error);
   }
   if (status) return status;
@@ -250,7 +252,7 @@ static luhip_status wait_locked(luhip_future *future, const luhip_wait *wait, lu
 luhip_status luhip_future_wait(luhip_future *future, const luhip_wait *wait, luhip_error **error) {
   luhip_status status = future_enter(future, error);
   if (status) return status;
-  status = wait_locked(future, wait, error);
+  status = wait_locked(future, wait, false, error);
   device_leave(future->device);
   return status;
 }
@@ -261,7 +263,7 @@ luhip_status luhip_future_take(luhip_future *future, const luhip_wait *wait, luh
     return error_set(error, LUHIP_E_ARGUMENT, "the future is of %zu buffers, not of one", future->count);
   luhip_status status = future_enter(future, error);
   if (status) return status;
-  status = wait_locked(future, wait, error);
+  status = wait_locked(future, wait, true, error);
   if (!status) *array = luhip_array_retain(future->arrays[0]);
   bool last = !status && last_release(future);
   if (last) destroy(future);

@@ -33,6 +33,7 @@
 #include "memory/manager.h"
 #include "memory/pools.h"
 #include "server/failure.h"
+#include "server/flags.h"
 #include "server/inflight.h"
 #include "server/profiler.h"
 #include "server/slot.h"
@@ -66,6 +67,8 @@ struct memory {
   struct manager device, pinned;
 };
 
+enum { PAGEABLE_MOST = 8 << 10 }; /* that writes make use of */
+
 struct device_memory {
   struct storage device, pinned;
   struct pools layout;         /* of streams made from now on */
@@ -86,6 +89,7 @@ struct luhip_device {
   luhip_device_info info;
   luhip_open_options options; /* as they hold, defaults filled in */
   size_t pitch_alignment;
+  size_t pageable_most; /* bytes that the driver takes from pageable memory at once, as well as from pinned; 0: none */
 
   pthread_mutex_t lock;
   unsigned dropped; /* threads inside device_drop */
@@ -94,6 +98,7 @@ struct luhip_device {
   luhip_stream *default_stream; /* not counted: it lives as long as the device */
   unsigned live_streams;        /* made by luhip_stream_new */
   struct marker *spare_markers;
+  struct flags flags;
   uint64_t sequence; /* the last one given to an operation */
   struct inflight inflight;
   struct device_memory memory;
@@ -177,6 +182,7 @@ struct waiting {
   const luhip_wait *wait;
   double start_ms, asked_ms;
   bool closing; /* the closing device itself waits: not ended by closing */
+  bool soon;    /* what is waited for was enqueued just now, so that it is worth raising a flag */
 };
 
 /* NULL: the thread's host is asked (luhip_set_host). */

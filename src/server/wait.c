@@ -3,8 +3,10 @@
  *
  * Every wait is for a position of a slot. The lock is dropped and the driver asked: without pause at first, yielding the
  * processor next, then asleep for a 64th of the time already waited, at most 1 ms. For the last position of a slot the
- * stream itself is asked for a while, which spares short waits the record of an event. Later, as others may enqueue more
- * meanwhile, and for other positions, it is the event of a marker at or after the position, found or recorded. The host program is asked about every millisecond whether it wants to go on.
+ * stream itself is asked for a while, which spares short waits the record of an event, and before that, where the work
+ * was enqueued just now, a flag is looked at (flags.h). Later, as others may enqueue more meanwhile, and for other
+ * positions, it is the event of a marker at or after the position, found or recorded. The host program is asked about
+ * every millisecond whether it wants to go on.
  * A closing device ends the waits of others (B7).
  */
 #include "server/server.h"
@@ -12,7 +14,7 @@
 #include <sched.h>
 #include <time.h>
 
-static const double SPIN_MS = 0.02, POLL_MS = 0.1, SLEEP_LEAST_MS = 0.02, SLEEP_MOST_MS = 1, ASK_MS = 1;
+static const double FLAG_MS = 0.05, SPIN_MS = 0.02, POLL_MS = 0.1, SLEEP_LEAST_MS = 0.02, SLEEP_MOST_MS = 1, ASK_MS = 1;
 
 double clock_ms(void) {
   struct timespec now;
@@ -74,24 +76,32 @@ static luhip_status may_go_on(luhip_device *device, struct waiting *waiting, dou
   return LUHIP_OK;
 }
 
-/* What a wait asks: an event, or a stream for as long as POLL_MS. */
+/* What a wait asks: an event, or a stream for as long as POLL_MS. A flag comes first, for FLAG_MS: should the stream not
+   live to write it, the driver says so. */
 struct asking {
   hip_event_t event;
   hip_stream_t stream;
+  struct raised flag; /* count NULL: none */
   double start_ms;
 };
+
+static hip_error_t ask(const struct hip_api *api, const struct asking *asking, bool flag) {
+  if (flag) return flag_reached(&asking->flag) ? hip_Success : hip_ErrorNotReady;
+  return asking->stream ? api->hipStreamQuery(asking->stream) : api->hipEventQuery(asking->event);
+}
 
 /* Without the lock: until what is asked has passed (rc hip_Success), broke (another rc; hip_ErrorNotReady: a stream was
    asked long enough) or the wait ends (status). */
 static luhip_status poll(luhip_device *device, const struct asking *asking, struct waiting *waiting, hip_error_t *rc,
                          luhip_error **error) {
-  const struct hip_api *api = device->api;
+  double now = asking->start_ms;
   for (;;) {
-    *rc = asking->stream ? api->hipStreamQuery(asking->stream) : api->hipEventQuery(asking->event);
+    bool flag = asking->flag.count && now - asking->start_ms < FLAG_MS;
+    *rc = ask(device->api, asking, flag);
     if (*rc != hip_ErrorNotReady) return LUHIP_OK;
-    double now = clock_ms();
+    now = clock_ms();
     luhip_status status = may_go_on(device, waiting, now, error);
-    if (status || (asking->stream && now - asking->start_ms >= POLL_MS)) return status;
+    if (status || (asking->stream && !flag && now - asking->start_ms >= POLL_MS)) return status;
     rest(now - asking->start_ms);
   }
 }
@@ -123,6 +133,7 @@ static luhip_status wait_stream(luhip_device *device, uint32_t index, double sta
   struct asking asking = {.stream = slot->handle, .start_ms = start_ms};
   uint64_t reached = slot->tail;
   hip_error_t rc;
+  if (waiting->soon) flag_raise(device, index, &asking.flag);
   slot->askers++;
   luhip_status status = wait_asking(device, &asking, waiting, &rc, error);
   slot->askers--;

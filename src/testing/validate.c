@@ -45,6 +45,7 @@ void validate_unlock(void) {
 }
 
 void validate_forget(void) {
+  validate_forget_words(NULL, SIZE_MAX);
   objects_forget();
   lost = pinned_refused = false;
 }
@@ -145,6 +146,8 @@ hip_error_t validate_enqueued(hip_error_t rc, hip_stream_t handle, const void *o
 bool validate_remove(enum entry entry, enum object_kind kind, const void *handle, bool must_be_idle) {
   validate_lock();
   struct object *object = validate_live(entry, kind, handle);
+  if (object && must_be_idle) validate_look_at_words();
+  if (object && kind == OBJECT_pinned) validate_forget_words(handle, object->bytes);
   if (object) {
     if (must_be_idle && !lost && object_in_use(object)) {
       validate_violation(entry, "%p was used by work that the host has not seen pass", handle);

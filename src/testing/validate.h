@@ -30,6 +30,9 @@ void validate_use(struct object *stream, struct object *object);
 hip_error_t validate_enqueued(hip_error_t rc, hip_stream_t handle, const void *one, const void *other);
 /* Takes it out of the table, before it is given back: another thread may be given the address before that returns. */
 bool validate_remove(enum entry entry, enum object_kind kind, const void *handle, bool must_be_idle);
+/* With the lock: what streams were to write (hipxStreamWrite32) is looked at, and what has come has passed. */
+void validate_look_at_words(void);
+void validate_forget_words(const void *memory, size_t bytes); /* that were to be written there; not looked at */
 /* The event was recorded where the stream is. */
 void validate_recorded(struct object *event, const struct object *stream);
 /* With the lock: whether the host's side of a copy may be pageable. */

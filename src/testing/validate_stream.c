@@ -51,6 +51,54 @@ hip_error_t check_hipStreamQuery(hip_stream_t stream) {
   return place_passed(faults_table.hipStreamQuery(stream), &place);
 }
 
+/* Words that streams will write; what is before them has passed when they are there. */
+enum { WORDS = 1024 };
+static struct word {
+  const uint32_t *at;
+  uint32_t value;
+  struct use place;
+} words[WORDS];
+static unsigned nwords;
+
+void validate_look_at_words(void) {
+  unsigned kept = 0;
+  for (unsigned i = 0; i < nwords; i++) {
+    if ((int32_t)(__atomic_load_n(words[i].at, __ATOMIC_ACQUIRE) - words[i].value) >= 0) {
+      timeline_passed(words[i].place.timeline, words[i].place.position);
+    } else {
+      words[kept++] = words[i];
+    }
+  }
+  nwords = kept;
+}
+
+void validate_forget_words(const void *memory, size_t bytes) {
+  unsigned kept = 0;
+  for (unsigned i = 0; i < nwords; i++) {
+    bool inside = (uintptr_t)words[i].at - (uintptr_t)memory < bytes;
+    if (!inside) words[kept++] = words[i];
+  }
+  nwords = kept;
+}
+
+static void note_word(const struct word *word) {
+  if (nwords == WORDS) validate_look_at_words();
+  if (nwords < WORDS) words[nwords++] = *word;
+}
+
+hip_error_t check_hipxStreamWrite32(hip_stream_t stream, uint32_t *host, uint32_t value) {
+  struct word word = {.at = host, .value = value};
+  if (!stream_place(ENTRY_hipxStreamWrite32, stream, &word.place)) return hip_ErrorInvalidHandle;
+  validate_lock();
+  const struct object *memory = object_holding(host);
+  bool pinned = memory && memory->kind == OBJECT_pinned;
+  if (!pinned) WRONG(hipxStreamWrite32, "%p is no pinned memory", (void *)host);
+  if (pinned) note_word(&word);
+  validate_unlock();
+  if (!pinned) return hip_ErrorInvalidValue;
+  return validate_noted(faults_table.hipxStreamWrite32(stream, host, value));
+}
+
 static bool captures_here(const struct object *stream, const void *device) {
   return stream->capturing && stream->tap == tap && stream->device == *(const int *)device;
 }
