@@ -1,7 +1,7 @@
 -- What luhip costs beside the bare driver: each figure through the Lua API with every check on, and the same work by
 -- the driver's calls alone in a C loop (bench/raw.c), in turns in one run. Medians; run on an idle machine.
 --
---   scripts/bench driver [device]            quick: LUHIP_BENCH=quick
+--   scripts/bench driver [device]            quick: BENCH=quick
 
 local luhip = require "luhip"
 local monotime = require("luhip.core").monotime
@@ -16,7 +16,7 @@ local raw = open_raw()
 
 local dev = luhip.open(arg[1])
 local loops = raw.open(dev)
-local small = os.getenv "LUHIP_BENCH" == "quick"
+local small = os.getenv "BENCH" == "quick"
 local ROUNDS = small and 3 or 15
 
 local function median(samples)
@@ -24,12 +24,10 @@ local function median(samples)
   return samples[(#samples + 1) // 2]
 end
 
--- Seconds for one call of fn, the wait behind the last included.
-local function timed(calls, fn, wait)
+-- Seconds for one of the turns of a loop, the wait behind the last included: loop(calls) makes them all, as the raw loops do.
+local function timed(calls, loop, wait)
   local start = monotime()
-  for _ = 1, calls do
-    fn()
-  end
+  loop(calls)
   if wait then
     wait()
   end
@@ -54,7 +52,7 @@ local function compare(what, target, calls, ours, loop)
     end
   end
   local mine, floor = median(a), b[1] and median(b)
-  table.insert(rows, { what, mine, floor, floor and mine / floor, target })
+  table.insert(rows, { what, mine, floor, floor and mine / floor, dev.id:find "^cuda" and target })
 end
 
 local axpy = dev:kernel [[
@@ -66,8 +64,10 @@ local axpy = dev:kernel [[
 local N = 256
 local x, y = dev:buffer("f32", N, 1), dev:buffer("f32", N, 1)
 local bound = axpy:bind { grid = 1, block = N }
-local function run_bound()
-  bound(2.0, x, y, N)
+local function run_bound(calls)
+  for _ = 1, calls do
+    bound(2.0, x, y, N)
+  end
 end
 
 ---- Launches -------------------------------------------------------------------------------------------------
@@ -79,28 +79,34 @@ end, function(calls)
 end)
 
 compare("launch, k:launch with a table each", 1.15, 2000, function(calls)
-  return timed(calls, function()
-    axpy:launch({ grid = 1, block = N }, 2.0, x, y, N)
+  return timed(calls, function(n)
+    for _ = 1, n do
+      axpy:launch({ grid = 1, block = N }, 2.0, x, y, N)
+    end
   end, sync)
 end, function(calls)
   return loops:launch(axpy, calls)
 end)
 
 compare("launch and wait", nil, 500, function(calls)
-  return timed(calls, function()
-    bound(2.0, x, y, N)
-    dev:sync()
+  return timed(calls, function(n)
+    for _ = 1, n do
+      bound(2.0, x, y, N)
+      dev:sync()
+    end
   end)
 end, function(calls)
   return loops:launch_wait(axpy, calls)
 end)
 
 compare("launch between two events, time read back", 1.10, 300, function(calls)
-  return timed(calls, function()
-    local window <close> = dev:start_profile()
-    bound(2.0, x, y, N)
-    local duration <close> = window:stop()
-    duration:wait()
+  return timed(calls, function(n)
+    for _ = 1, n do
+      local window <close> = dev:start_profile()
+      bound(2.0, x, y, N)
+      local duration <close> = window:stop()
+      duration:wait()
+    end
   end)
 end, function(calls)
   return loops:launch_timed(axpy, calls)
@@ -120,13 +126,13 @@ end)
 
 for _, nodes in ipairs { 1, 10, 100, 1000 } do
   local graph <close> = dev:capture(function()
-    for _ = 1, nodes do
-      run_bound()
-    end
+    run_bound(nodes)
   end)
   compare(("replay of a graph of %d"):format(nodes), 1.05, math.max(20, 2000 // nodes), function(calls)
-    return timed(calls, function()
-      graph:replay()
+    return timed(calls, function(n)
+      for _ = 1, n do
+        graph:replay()
+      end
     end, sync)
   end, function(calls)
     return loops:replay(axpy, nodes, calls)
@@ -141,32 +147,40 @@ local kilo = dev:buffer("f32", 1024)
 local bytes = kilo:view "u8"
 
 compare("write 4 KiB, pageable", 1.15, 500, function(calls)
-  return timed(calls, function()
-    kilo:write(host)
+  return timed(calls, function(n)
+    for _ = 1, n do
+      kilo:write(host)
+    end
   end, sync)
 end, function(calls)
   return loops:write(4096, calls)
 end)
 
 compare("write 4 KiB, pinned", 1.15, 500, function(calls)
-  return timed(calls, function()
-    bytes:write(pinned)
+  return timed(calls, function(n)
+    for _ = 1, n do
+      bytes:write(pinned)
+    end
   end, sync)
 end, function(calls)
   return loops:write_pinned(4096, calls)
 end)
 
 compare("read 4 KiB", 1.15, 500, function(calls)
-  return timed(calls, function()
-    kilo:read()
+  return timed(calls, function(n)
+    for _ = 1, n do
+      kilo:read()
+    end
   end)
 end, function(calls)
   return loops:read(4096, calls)
 end)
 
 compare("allocate and free 64 KiB (raw: stream-ordered)", 0.7, 2000, function(calls)
-  return timed(calls, function()
-    dev:buffer("u8", 65536):free()
+  return timed(calls, function(n)
+    for _ = 1, n do
+      dev:buffer("u8", 65536):free()
+    end
   end, sync)
 end, function(calls)
   return loops:allocate_async(65536, calls) or loops:allocate(65536, calls)

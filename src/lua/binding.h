@@ -323,8 +323,8 @@ struct lb_buffer {
 /* Live: not freed, its device open. Of an argument, or of the object itself. */
 struct lb_buffer *lb_check_buffer(lua_State *L, int idx);
 /* A new buffer object, its native part to be filled in; device is where the owner's userdata lies. User value 1 is the
-   device, 2 the buffer that it is a view of, 3 the layout of its structs. */
-struct lb_buffer *lb_new_buffer(lua_State *L, int device, struct lb_device *owner);
+   device, 2 the buffer that it is a view of, 3 the layout of its structs: it has as many as `values`. */
+struct lb_buffer *lb_new_buffer(lua_State *L, int device, struct lb_device *owner, int values);
 /* A new buffer of the layout's shape on the device at 1, which may be pitched. */
 typedef luhip_status (*lb_buffer_maker)(luhip_device *, luhip_dtype, int, const size_t *, luhip_buffer **,
                                         luhip_error **);

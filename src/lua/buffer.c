@@ -18,9 +18,9 @@ struct lb_buffer *lb_check_buffer(lua_State *L, int idx) {
   return buffer;
 }
 
-struct lb_buffer *lb_new_buffer(lua_State *L, int device, struct lb_device *owner) {
+struct lb_buffer *lb_new_buffer(lua_State *L, int device, struct lb_device *owner, int values) {
   device = lua_absindex(L, device);
-  struct lb_buffer *buffer = lb_new(L, LB_BUFFER, sizeof *buffer, 3);
+  struct lb_buffer *buffer = lb_new(L, LB_BUFFER, sizeof *buffer, values);
   buffer->owner = owner;
   lua_pushvalue(L, device);
   lua_setiuservalue(L, -2, 1);
@@ -76,15 +76,16 @@ static int buffer_free(lua_State *L) {
 /* ---- making ---------------------------------------------------------------------------------------------------------------- */
 
 /* Within a plan, the new buffer is a part of it. */
-static luhip_status add_to_plan(lua_State *L, const struct lb_device *device, luhip_buffer *buffer,
-                                luhip_error **error) {
-  struct lb_scope scope = lb_scope(L, lb_state(L), device);
+static luhip_status add_to_plan(lua_State *L, const struct lb_state *state, const struct lb_device *device,
+                                luhip_buffer *buffer, luhip_error **error) {
+  struct lb_scope scope = lb_scope(L, state, device);
   return scope.plan ? luhip_plan_add(scope.plan, buffer, error) : LUHIP_OK;
 }
 
 struct lb_buffer *lb_push_buffer(lua_State *L, const luhip_layout *layout, lb_buffer_maker make) {
+  const struct lb_state *state = lb_state(L);
   struct lb_device *device = lb_check_device(L, 1);
-  struct lb_buffer *buffer = lb_new_buffer(L, 1, device);
+  struct lb_buffer *buffer = lb_new_buffer(L, 1, device, layout->record ? 3 : 1);
   luhip_error *error = NULL;
   luhip_status status;
   struct lb_tries tries = {0};
@@ -92,7 +93,7 @@ struct lb_buffer *lb_push_buffer(lua_State *L, const luhip_layout *layout, lb_bu
   do {
     status = make(lb_owner(L, device), layout->dtype, layout->ndim, layout->shape, &buffer->buffer, &error);
   } while (lb_retry(L, device, status, &error, &tries));
-  if (status == LUHIP_OK) status = add_to_plan(L, device, buffer->buffer, &error);
+  if (status == LUHIP_OK) status = add_to_plan(L, state, device, buffer->buffer, &error);
   if (status == LUHIP_OK) return buffer;
   lb_discharge(&buffer->charged);
   lb_fail(L, status, error);
@@ -167,7 +168,7 @@ struct lb_buffer *lb_push_view(lua_State *L, int idx, const luhip_layout *layout
   idx = lua_absindex(L, idx);
   struct lb_buffer *buffer = lb_check_buffer(L, idx);
   lua_getiuservalue(L, idx, 1);
-  struct lb_buffer *view = lb_new_buffer(L, -1, buffer->owner);
+  struct lb_buffer *view = lb_new_buffer(L, -1, buffer->owner, 3);
   lua_remove(L, -2);
   lua_pushvalue(L, idx);
   lua_setiuservalue(L, -2, 2);

@@ -124,7 +124,7 @@ static int program_global(lua_State *L) {
   luhip_dtype dtype = lua_isnoneornil(L, 3) ? LUHIP_U8 : lb_check_dtype(L, 3);
   lua_settop(L, 2);
   lua_getiuservalue(L, 1, 1);
-  struct lb_buffer *buffer = lb_new_buffer(L, -1, program->owner);
+  struct lb_buffer *buffer = lb_new_buffer(L, -1, program->owner, 2);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, 2);
   luhip_error *error = NULL;

@@ -37,7 +37,7 @@ static void become_records(lua_State *L, int type, const luhip_layout *layout) {
   buffer->buffer = records;
   luhip_buffer_release(plain);
   lua_pushvalue(L, type);
-  lua_setiuservalue(L, -2, 3);
+  lua_setiuservalue(L, -2, 3); /* it was made with room for it */
 }
 
 /* Pushes a new buffer of structs of the layout at 2; *layout has their shape. */
@@ -47,8 +47,8 @@ static void push_records(lua_State *L, luhip_layout *layout) {
     lb_argument(L, 3, LUHIP_E_SHAPE, "a buffer of structs has 1 to %d dimensions", LUHIP_MAX_DIMS - 1);
   layout->shape[layout->ndim++] = bytes;
   if (!lb_layout_pack(layout)) lb_argument(L, 3, LUHIP_E_TOO_BIG, "more than memory can address");
-  lb_push_buffer(L, layout, luhip_buffer_new);
   layout->record = bytes;
+  lb_push_buffer(L, layout, luhip_buffer_new);
   become_records(L, 2, layout);
 }
 

@@ -62,7 +62,7 @@ void luhip_lua_push_buffer(lua_State *L, luhip_buffer *native) {
   }
   if (luhip_buffer_is_freed(native)) lb_raise(L, LUHIP_E_FREED, "the buffer was freed");
   struct lb_device *owner = push_device(L, luhip_buffer_device(native));
-  struct lb_buffer *buffer = lb_new_buffer(L, -1, owner);
+  struct lb_buffer *buffer = lb_new_buffer(L, -1, owner, 1);
   buffer->buffer = luhip_buffer_retain(native); /* its bytes are the host's, and no reason to collect */
   lua_remove(L, -2);
 }
