@@ -114,7 +114,7 @@ luhip_status luhip_event_wait(luhip_event *event, const luhip_wait *wait, luhip_
   luhip_status status = device_enter(device, error);
   if (status) return status;
   struct waiting waiting = waiting_start(wait);
-  status = wait_event(device, event->event, &waiting, error);
+  status = wait_event(device, event->event, event->slot, &waiting, error);
   if (!status) slot_advance(device, event->slot, event->position);
   if (!status) status = unclaimed_take(device, "wait", error);
   device_leave(device);

@@ -98,7 +98,7 @@ void anchor_release(luhip_device *device, struct anchor *anchor) {
 static luhip_status touch(luhip_device *device, hip_event_t *event, struct anchor *anchor, struct waiting *waiting) {
   double before = clock_ms();
   if (device->api->hipEventRecord(*event, device->profiler.stream) != hip_Success) return LUHIP_E_DRIVER;
-  luhip_status status = wait_event(device, *event, waiting, NULL);
+  luhip_status status = wait_event(device, *event, SLOTS, waiting, NULL);
   double after = clock_ms();
   if (status || (anchor->refs && (after - before) / 2 >= anchor->slack_ms)) return status;
   hip_event_t worse = anchor->event;
@@ -178,6 +178,7 @@ struct luhip_profile {
   hip_event_t start, stop; /* NULL when they were given back */
   uint32_t slot;
   uint64_t position; /* of stop */
+  uint64_t handle;   /* which of the slot's driver streams it was: slot.handles then */
   unsigned waiters;  /* threads that ask about the events without the lock */
   struct anchor *anchor;
   double ms, host_ms; /* once known; host_ms < 0: no anchor could be had */
@@ -340,6 +341,7 @@ static luhip_status stop_locked(luhip_profile *profile, luhip_error **error) {
   }
   LOG(LOG_LAUNCHES, LOG_FULL, "profile on %s, stream slot %u stopped", device->info.id, profile->slot);
   profile->position = device->slots[profile->slot].tail;
+  profile->handle = device->slots[profile->slot].handles;
   profile->state = WINDOW_STOPPED;
   watch_stop(device, &profile->watch);
   return LUHIP_OK;
@@ -385,11 +387,18 @@ void luhip_profile_release(luhip_profile *profile) {
 
 /* ---- the duration -------------------------------------------------------------------------------------------- */
 
+/* Its stream was given nothing after it, and is still there. */
+static bool is_last(const luhip_profile *profile) {
+  const struct slot *slot = &profile->device->slots[profile->slot];
+  return slot->handle && slot->handles == profile->handle && slot->tail == profile->position;
+}
+
 static luhip_status wait_stopped(luhip_profile *profile, const luhip_wait *wait, luhip_error **error) {
   luhip_device *device = profile->device;
   struct waiting waiting = waiting_start(wait);
   profile->waiters++;
-  luhip_status status = wait_event(device, profile->stop, &waiting, error);
+  waiting.soon = is_last(profile);
+  luhip_status status = wait_event(device, profile->stop, profile->slot, &waiting, error);
   if (!status) slot_advance(device, profile->slot, profile->position);
   if (!status && !profile->anchor) anchor_need(device);
   profile->waiters--;

@@ -191,8 +191,9 @@ bool host_repeats(void); /* this thread's host repeats what has failed for lack 
 /* Until `position` of the slot has passed; the lock is dropped while waiting. Faults are taken before it returns. */
 luhip_status wait_position(luhip_device *device, uint32_t slot, uint64_t position, struct waiting *waiting,
                            luhip_error **error);
-/* Until an event that the caller keeps alive has passed. */
-luhip_status wait_event(luhip_device *device, hip_event_t event, struct waiting *waiting, luhip_error **error);
+/* Until an event that the caller keeps alive has passed; slot: where it was recorded, if the wait is a `soon` one. */
+luhip_status wait_event(luhip_device *device, hip_event_t event, uint32_t slot, struct waiting *waiting,
+                        luhip_error **error);
 /* Until everything that is marked has passed. */
 luhip_status wait_marks(luhip_device *device, const struct marks *marks, struct waiting *waiting, luhip_error **error);
 luhip_status wait_all(luhip_device *device, struct waiting *waiting, luhip_error **error);

@@ -31,6 +31,7 @@ enum {
 
 struct slot {
   hip_stream_t handle; /* NULL: no driver stream at present */
+  uint64_t handles;    /* how many there have been */
   luhip_stream *owner; /* NULL: freed, perhaps with work pending */
   uint64_t tail, passed;
   uint64_t fence;  /* a position that somebody will ask about: marked before anything more is enqueued; 0: none */

@@ -22,6 +22,7 @@ static hip_error_t open_slot(luhip_device *device, uint32_t index) {
   struct slot *slot = &device->slots[index];
   if (slot->handle) return hip_Success;
   hip_error_t rc = device->api->hipStreamCreateWithFlags(&slot->handle, hip_StreamNonBlocking);
+  slot->handles++;
   if (rc == hip_Success) memset(slot->waited, 0, sizeof slot->waited); /* a new stream has waited for nothing */
   if (rc == hip_Success && index >= device->used_slots) device->used_slots = index + 1;
   return rc;

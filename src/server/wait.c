@@ -120,9 +120,11 @@ static luhip_status wait_asking(luhip_device *device, const struct asking *askin
   return broken(device, *rc, error);
 }
 
-luhip_status wait_event(luhip_device *device, hip_event_t event, struct waiting *waiting, luhip_error **error) {
+luhip_status wait_event(luhip_device *device, hip_event_t event, uint32_t slot, struct waiting *waiting,
+                        luhip_error **error) {
   struct asking asking = {.event = event, .start_ms = clock_ms()};
   hip_error_t rc;
+  if (waiting->soon) flag_raise(device, slot, &asking.flag);
   return wait_asking(device, &asking, waiting, &rc, error);
 }
 
