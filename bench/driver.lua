@@ -24,7 +24,8 @@ local function median(samples)
   return samples[(#samples + 1) // 2]
 end
 
--- Seconds for one of the turns of a loop, the wait behind the last included: loop(calls) makes them all, as the raw loops do.
+-- Seconds for one of the turns of a loop, the wait behind the last included. loop(calls) makes them all, as the raw
+-- loops do.
 local function timed(calls, loop, wait)
   local start = monotime()
   loop(calls)

@@ -54,7 +54,7 @@ describe("the cuda provider", function()
     ]]
   end)
 
-  -- A kernel `scale` of which an int is the first argument; `again(stream, i)` launches it with i, and says by which calls.
+  -- A kernel `scale` of which an int is the first argument; `again(i)` launches it with i, and says by which calls.
   local AGAIN = [[
     local argument = assert(package.loadlib("libcuda.so.1", "fake_cuda_argument"))
     local dev = luhip.open "cuda:0"
@@ -206,7 +206,7 @@ describe("the cuda provider", function()
     ]], { env = { FAKE_CUDA_FAIL = "cuGraphLaunch" } })
   end)
 
-  it("a read waits for a word that the stream writes, and asks the stream where the driver writes none", function()
+  it("a read waits for a word that the stream writes, or asks the stream where the driver has none", function()
     local script = [[
       local dev = luhip.open "cuda:0"
       local x = dev:buffer("i32", 64, 3)

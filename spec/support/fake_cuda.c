@@ -522,7 +522,8 @@ static result set_kernel(struct graph *graph, const struct kernel_node *node) {
   graph->argument = node->params && node->params[0] ? *(int32_t *)node->params[0] : 0;
   return OK;
 }
-result cuGraphAddKernelNode(void **node, struct graph *graph, void *const *after, size_t n, const struct kernel_node *made) {
+result cuGraphAddKernelNode(void **node, struct graph *graph, void *const *after, size_t n,
+                            const struct kernel_node *made) {
   CALL(void) after, (void)n;
   *node = graph;
   graph->calls++;
