@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tune/exact.h"
+
 enum { MOST_POWER = 8 };
 #define FLOOR 0.4f
 
@@ -41,13 +43,13 @@ void correlation_free(struct correlation *c) {
 void correlation_set(struct correlation *c, float length, bool align) {
   c->length = length;
   c->align = align && c->powers > 1;
+  double step = exact_exp(-1.0 / (length * (c->ordered && c->steps > 1 ? c->steps - 1 : 1)));
+  double skew = c->align ? exact_exp(-0.5 / (length * (c->powers - 1))) : 1, apart = 1;
   for (uint32_t i = 0; i < c->steps; i++) {
-    float apart = !c->ordered ? (i > 0) : c->steps > 1 ? (float)i / (float)(c->steps - 1) : 0;
-    for (uint32_t k = 0; k < c->powers; k++) {
-      float skew = c->align && k > 0 ? 0.5f * (float)k / (float)(c->powers - 1) : 0,
-            *term = &c->terms[i * c->powers + k];
-      *term = k > 0 && !c->align ? term[-1] : FLOOR + (1 - FLOOR) * expf(-(apart + skew) / length);
-    }
+    double shared = apart; /* the exponential of a distance is a product of those of its parts */
+    for (uint32_t k = 0; k < c->powers; k++, shared *= skew)
+      c->terms[i * c->powers + k] = FLOOR + (1 - FLOOR) * (float)shared;
+    apart = c->ordered ? apart * step : step;
   }
 }
 

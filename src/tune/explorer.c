@@ -15,7 +15,7 @@
 #include "tune/surrogate.h"
 #include "tune/visited.h"
 
-enum { POOL = SURROGATE_POOL, NEAR = 64, OFFERED = 2, MUTANTS = 3, SWEPT = 3, TRIES = 8, TOLD = 256 };
+enum { POOL = SURROGATE_POOL, NEAR = 64, OFFERED = 3, MUTANTS = 2, SWEPT = 3, TRIES = 8, TOLD = 256 };
 #define CHANGES 0, 1
 enum { FREE, TAKEN, POOLED };
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tune/exact.h"
 #include "tune/lanes.h"
 #include "tune/surrogate_fields.h"
 
@@ -105,13 +106,13 @@ static double likelihood(struct fit *f) {
     pivots *= pivot; /* TAKEN of them do not underflow */
     squares += row[TAKEN] * row[TAKEN];
   }
-  return -0.5 * (log(pivots) + f->n * log(squares / f->n + 1e-12));
+  return -0.5 * (exact_log(pivots) + f->n * exact_log(squares / f->n + 1e-12));
 }
 
 static double prior(const struct surrogate *s) {
   double sum = 0;
   for (uint32_t a = 0; a < s->axis_count; a++) {
-    double off = log(s->axes[a].length / FIRST_LENGTH);
+    double off = exact_log(s->axes[a].length / FIRST_LENGTH);
     sum += off * off;
   }
   return PRIOR * sum;

@@ -10,10 +10,12 @@
  */
 #include "tune/surrogate.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tune/exact.h"
 #include "tune/lanes.h"
 #include "tune/surrogate_fields.h"
 
@@ -149,14 +151,14 @@ uint32_t surrogate_size(const struct surrogate *s) {
 
 /* How much worse than the best, relative to it where costs have one sign, else to the spread. */
 static double excess(const struct surrogate *s, double cost, double spread) {
-  if (s->best > 0) return log(cost / s->best);
-  if (s->worst < 0) return log(s->best / cost);
+  if (s->best > 0) return exact_log(fmin(cost / s->best, DBL_MAX));
+  if (s->worst < 0) return exact_log(fmin(s->best / cost, DBL_MAX));
   return spread > 0 ? (cost - s->best) / spread : 0;
 }
 
 static float target(const struct surrogate *s, double cost, double spread) {
   double x = isnan(cost) ? s->worst : cost;
-  return s->finite == 0 ? 0 : (float)log(excess(s, x, spread) + RESOLUTION);
+  return s->finite == 0 ? 0 : (float)exact_log(excess(s, x, spread) + RESOLUTION);
 }
 
 static void frame(struct surrogate *s) {

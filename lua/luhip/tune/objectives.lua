@@ -88,10 +88,25 @@ local function chebyshev(vector, scale)
   return most + 0.05 * sum
 end
 
+-- The cost where there is one objective.
+local function single(goal)
+  local name, higher = goal.name, goal.higher
+  return function(row)
+    local value = row[name]
+    if row.status ~= "ok" or type(value) ~= "number" or value ~= value then
+      return math.huge
+    end
+    return higher and -value or value
+  end
+end
+
 --- A function that gives a row's cost, and its vector where there are several objectives.
 -- @tparam {table,...} goals
 -- @treturn function of a row; `math.huge` for one that failed
 function objectives.cost(goals)
+  if #goals == 1 then
+    return single(goals[1])
+  end
   local failed, scale = {}, nil
   for k in ipairs(goals) do
     failed[k] = math.huge
@@ -99,9 +114,7 @@ function objectives.cost(goals)
   return function(row)
     local vector = objectives.vector(row, goals)
     if not vector then
-      return math.huge, #goals > 1 and failed or nil
-    elseif #goals == 1 then
-      return vector[1]
+      return math.huge, failed
     end
     if not scale then
       scale = {}

@@ -364,16 +364,18 @@ end
 --   such
 -- @treturn number seconds that it took to compile, check and measure
 function Recorded:row(i)
-  local known, row = self.rows[i], {}
+  local known = self.rows[i]
   if not known then
     known = { self.read.entry(self.entries[i]) }
     with_error(known[1])
     self.rows[i] = known
   end
-  for key, value in pairs(known[1]) do
+  local first = known[1]
+  -- Fields that most rows have make the table as large as it will be.
+  local row = { params = self.space:nth(i), status = first.status, ms = first.ms, samples = first.samples }
+  for key, value in pairs(first) do
     row[key] = value
   end
-  row.params = self.space:nth(i)
   return row, known[2]
 end
 
