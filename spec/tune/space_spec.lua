@@ -201,6 +201,23 @@ describe("a space", function()
     assert.is_nil(s:index_digits { 257, 1 }) -- which is 1 in the byte that a row has for it
   end)
 
+  it("find rows of any length, and none that is not there", function()
+    for _, case in ipairs { { 3, 2 }, { 7, 2 }, { 8, 2 }, { 9, 2 }, { 11, 2 }, { 4, 300 }, { 5, 300 } } do
+      local axes, wide, params, sum = case[1], case[2], {}, {}
+      for k = 1, axes do
+        params[k], sum[k] = { "P" .. k, tune.range(1, k == 1 and wide or 2) }, "P" .. k
+      end
+      local s = space.new { params = params, where = "(" .. table.concat(sum, "+") .. ") % 2 == 0" }
+      assert.equal(wide * 2 ^ (axes - 2), s.count)
+      for i = 1, s.count do
+        local digits = s:digits(i)
+        assert.equal(i, s:index_digits(digits))
+        digits[axes] = 3 - digits[axes]
+        assert.is_nil(s:index_digits(digits))
+      end
+    end
+  end)
+
   it("draws without repeating, the same for the same seed", function()
     local s = space.new { params = { A = { 1, 2, 3, 4, 5 }, B = { 1, 2, 3 } }, where = "A != B" }
     local all = s:sample(100, 7)

@@ -144,6 +144,42 @@ describe("searches that learn", function()
     end
   end)
 
+  it("auto takes the same way on every processor, whatever its instructions and library round", function()
+    local way = {}
+    for k, row in ipairs(tune.simulate(made(BOWL, bowl), { budget = 40, seed = 7 }).rows) do
+      way[k] = row.params.X .. row.params.K .. row.params.Y
+    end
+    assert.equal(
+      "3b1 1a6 9c4 9b9 12c9 8b4 8b8 8a3 12b4 8c2 8b5 8a4 6b3 9b1 9b3 10b3 9b2 11b3 1b3 9b6 8b3 9c3 7b3 9b4 9a3 4c7 12b3 "
+        .. "10a7 8a9 8c5 10b4 9b5 8b2 10b2 8a1 10a3 10c1 10b1 8b1 10b5",
+      table.concat(way, " ")
+    )
+  end)
+
+  it("auto goes on where the model has forgotten, and spends budgets of many hundreds", function()
+    local run = made({ X = ten(20), Y = ten(20), Z = { 1, 2, 4, 8 } }, function(p)
+      return 1 + (p.X - 13) ^ 2 + (p.Y - 4) ^ 2 / 3 + 8 / p.Z
+    end)
+    local r = tune.simulate(run, { budget = 500, seed = 2 })
+    assert.equal(500, #r.rows)
+    assert.same({ X = 13, Y = 4, Z = 8 }, r.best.params)
+  end)
+
+  it("auto learns where an axis has more values than a group of the model takes, and of texts", function()
+    for _, params in ipairs {
+      { X = ten(400), K = { "a", "b", "c" } },
+      { X = ten(70), Y = ten(70) },
+      { X = ten(3), Y = ten(90), Z = ten(4) },
+    } do
+      local run = made(params, function(p)
+        return 1 + math.abs(p.X - 3) + math.abs((p.Y or 5) - 5) + (p.K == "c" and 0 or 1)
+      end)
+      local found = tune.simulate(run, { budget = 100, seed = 1 }).best
+      local chance = tune.simulate(run, { strategy = "random", budget = 100, seed = 1 }).best
+      assert.is_true(found.ms <= chance.ms and found.params.X <= 5, found.ms)
+    end
+  end)
+
   it("auto searches spaces that are too large to list", function()
     local huge = {}
     for k = 1, 12 do
