@@ -16,7 +16,6 @@
 #include "tune/visited.h"
 
 enum { POOL = SURROGATE_POOL, NEAR = 64, OFFERED = 3, MUTANTS = 2, SWEPT = 3, TRIES = 8, TOLD = 256 };
-#define CHANGES 0, 1
 enum { FREE, TAKEN, POOLED };
 
 struct explorer {
@@ -145,16 +144,17 @@ static uint64_t parent(struct explorer *e) {
   return e->told[found];
 }
 
-/* Draws some digits of a good configuration anew. */
+/* A good configuration, every other time with one digit drawn anew. */
 static void mutate(struct explorer *e, uint32_t *digits) {
-  static const int counts[] = {CHANGES};
   tune_space_nth(e->space, parent(e), digits);
-  int changes = counts[random_below(&e->random, sizeof counts / sizeof *counts)];
-  while (changes-- > 0) {
-    uint32_t axis = e->open[random_below(&e->random, e->open_count)];
-    const struct tune_value *values;
-    digits[axis] = (uint32_t)random_below(&e->random, tune_space_values(e->space, axis, &values));
-  }
+  if (random_next(&e->random) >> 63 == 0) return;
+  uint32_t axis = e->open[random_below(&e->random, e->open_count)];
+  const struct tune_value *values;
+  digits[axis] = (uint32_t)random_below(&e->random, tune_space_values(e->space, axis, &values));
+}
+
+static bool is_new(const struct explorer *e, const uint32_t *digits, uint64_t *index) {
+  return tune_space_find(e->space, digits, index) && visited_get(&e->visited, *index) == FREE;
 }
 
 /* A new configuration with the lowest estimate of those that differ in one group of axes; false: the lowest ones are none
@@ -163,13 +163,13 @@ static bool sweep(struct explorer *e, uint32_t *digits, uint64_t *index) {
   float estimates[SURROGATE_SWEEP];
   uint32_t group = (uint32_t)random_below(&e->random, surrogate_groups(e->model));
   uint32_t count = surrogate_sweep(e->model, digits, group, estimates);
-  if (count == 0) return tune_space_find(e->space, digits, index) && visited_get(&e->visited, *index) == FREE;
+  if (count == 0) return is_new(e, digits, index);
   for (uint32_t i = 0; i < SWEPT && i < count; i++) {
     uint32_t least = 0;
     for (uint32_t j = 1; j < count; j++)
       if (estimates[j] < estimates[least]) least = j;
     surrogate_set(e->model, group, least, digits);
-    if (tune_space_find(e->space, digits, index) && visited_get(&e->visited, *index) == FREE) return true;
+    if (is_new(e, digits, index)) return true;
     estimates[least] = INFINITY;
   }
   return false;
@@ -198,8 +198,7 @@ static bool offer_neighbours(struct explorer *e) {
     uint32_t n = tune_space_values(e->space, a, &values), own = e->digits[a], step = n > NEAR * 4 ? n / (NEAR * 4) : 1;
     for (uint32_t d = step > 1 ? (uint32_t)random_below(&e->random, step) : 0; d < n; d += step) {
       e->digits[a] = d;
-      if (d == own || !tune_space_find(e->space, e->digits, &index) || visited_get(&e->visited, index) != FREE)
-        continue;
+      if (d == own || !is_new(e, e->digits, &index)) continue;
       uint64_t at = met < NEAR ? met : random_below(&e->random, met + 1); /* reservoir sampling */
       if (at < NEAR) e->near[at] = index;
       met++;

@@ -102,8 +102,10 @@ static void note_cost(struct surrogate *s, double cost) {
 
 static double mean_cost(const struct surrogate *s) {
   double sum = 0;
-  for (uint32_t i = 0; i < s->size; i++) sum += isfinite(s->costs[i]) ? s->costs[i] : 0;
-  return sum / s->finite;
+  uint32_t finite = 0;
+  for (uint32_t i = 0; i < s->size; i++)
+    if (isfinite(s->costs[i])) sum += s->costs[i], finite++;
+  return finite ? sum / finite : s->best;
 }
 
 /* Moves one cost and its digits to an earlier place. */
@@ -286,13 +288,6 @@ void surrogate_put(struct surrogate *s, uint32_t place, const uint32_t *digits) 
 
 void surrogate_clear(struct surrogate *s, uint32_t place) {
   s->hole[place] = INFINITY;
-}
-
-double surrogate_estimate(const struct surrogate *s, const uint32_t *digits) {
-  float column[MOST] = {0};
-  alike_join(&s->alike, digits, s->own_joint, 1);
-  alike_row(&s->alike, (struct alike_list){s->own_joint, 1}, UINT32_MAX, costs_of(s), s->rows, column);
-  return lanes_dot(column, s->weights, s->rows);
 }
 
 uint32_t surrogate_groups(const struct surrogate *s) {

@@ -43,11 +43,9 @@ void surrogate_put(struct surrogate *s, uint32_t place, const uint32_t *digits);
 void surrogate_clear(struct surrogate *s, uint32_t place);
 /* Brings the predictions up to date; before best and worst. */
 void surrogate_update(struct surrogate *s);
-/* The prediction for any configuration, as of the last update: cheaper than a place. */
-double surrogate_estimate(const struct surrogate *s, const uint32_t *digits);
-/* Some of the axes, a group, can be swept: how many such groups there are, and the estimates for the digits with all joint
-   digits of that group in turn, each in less time than one estimate takes. Up to SURROGATE_SWEEP of them; estimates has
-   room for so many. */
+/* Predictions, as of the last update, for configurations that differ in some axes, a group, alone: their joint digit is
+   each of its values in turn. How many groups there are; how many values, at most SURROGATE_SWEEP, for which estimates
+   has room; 0: the group has one, or too many. */
 uint32_t surrogate_groups(const struct surrogate *s);
 uint32_t surrogate_sweep(const struct surrogate *s, const uint32_t *digits, uint32_t group, float *estimates);
 /* The digits with a joint digit of a group. */
