@@ -148,6 +148,22 @@ support.each_device(function(id)
     assert.is_true(works())
   end)
 
+  it("E8 a program that cannot be loaded, since the device is lost, says so, and whoever comes later", function()
+    local dev = support.open(id)
+    local x = dev:buffer("f32", 8, 1)
+    dev:sync()
+    testing.driver_fail { call = "hipModuleLoadData", error = "hipErrorIllegalAddress", sticky = true }
+    support.assert_error_kind("driver", function()
+      dev:compile('extern "C" __global__ void other(float *x) { x[0] = 3; }', { cache = false })
+    end, "loading program", "hipErrorIllegalAddress")
+    support.assert_error_kind("poisoned", function()
+      x:read()
+    end, "hipErrorIllegalAddress", "open it again")
+    dev:close()
+    testing.driver_reset()
+    assert.is_true(works())
+  end)
+
   it("E8 out of memory loses nothing", function()
     local dev = support.open(id)
     testing.driver_fail { call = "hipMalloc", error = "hipErrorOutOfMemory", times = 8 }

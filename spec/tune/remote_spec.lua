@@ -239,6 +239,26 @@ support.each_device(function(id)
     assert.same(statuses { [4] = "fault" }, rows, out)
   end)
 
+  it("several devices have a process each, and each its own when it is lost", function()
+    if not id:find "^cpu" then
+      pending "one device"
+    end
+    local two = "device = { dev, luhip.open 'cpu:0/64' }, "
+    local out, rows =
+      run("if config.A == 2 then lose() end if config.A == 5 then os.exit(9) end", two .. "isolate = true")
+    assert.same(statuses { [2] = "fault", [5] = "fault" }, rows, out)
+    has(out, "nil\t7\ttrue")
+    -- every device of the process is lost at once: the other one maybe in the middle of something
+    out, rows = run("if config.A == 2 and self.place == 'cpu:0' then lose() end", two .. "ahead = 2")
+    local failed = 0
+    for _, row in ipairs(rows) do
+      failed = failed + (row:find "ok" and 0 or 1)
+    end
+    assert.is_true(#rows == 8 and failed <= 2, out)
+    has(out, "2\tfault")
+    has(out, "nil\t7\tfalse")
+  end)
+
   it("ends with what was found where no other process can be had, and says how to go on", function()
     local out, rows = run("if config.A == 3 then lose() end", "isolate = false, store = 'k.tune'")
     assert.same({ "1 ok", "2 ok", "3 fault" }, rows)

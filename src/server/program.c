@@ -126,6 +126,13 @@ static void list_remove(luhip_program *program) {
   program->next = program->previous = NULL;
 }
 
+/* A module is loaded without the device's lock: what shows there that the device is lost is noted afterwards. */
+static void note_loss(luhip_device *device, hip_error_t rc) {
+  if (!hip_error_is_sticky(rc) || device_enter(device, NULL)) return;
+  device_poison(device, rc);
+  device_leave(device);
+}
+
 static luhip_status program_new(luhip_device *device, struct kernel_image *image, luhip_program **out,
                                 luhip_error **error) {
   luhip_program *program = program_make(device, image);
@@ -134,6 +141,7 @@ static luhip_status program_new(luhip_device *device, struct kernel_image *image
   if (rc != hip_Success) {
     luhip_error *failed = driver_error(rc, LUHIP_E_DRIVER, "loading program '%s'", image->program);
     program_free(program);
+    note_loss(device, rc);
     return error_give(error, failed);
   }
   luhip_status status = device_enter(device, error);

@@ -72,7 +72,8 @@ local function make_output(self, key, expected, params)
   if not arguments.is_buffer(buffer) then
     errors.raise("type", "%s is no buffer", what)
   end
-  local output = { index = index, buffer = buffer, key = key, name = tostring(key) }
+  local named = type(key) == "string" and key or params[index] and params[index].name
+  local output = { index = index, buffer = buffer, key = key, name = named or tostring(key) }
   if type(expected) == "function" then
     output.check = expected
   else

@@ -409,11 +409,13 @@ function drawHead() {
     "configurations" + (data.reused ? ", " + data.reused + " from the store" : ""),
   );
   tile(String(rows.length - ok), "failed");
-  if (data.seconds !== undefined)
+  if (data.seconds !== undefined) {
+    const tried = rows.length - (data.reused || 0);
     tile(
       number(data.seconds) + " s",
-      data.seconds > 0 ? number(rows.length / data.seconds) + " configurations a second" : "in all",
+      data.seconds > 0 && tried ? number(tried / data.seconds) + " configurations a second" : "in all",
     );
+  }
   for (const text of list(data.warnings)) byId("subtitle").after(el("p", {}, "Warning: " + text));
 }
 function choice(label, options, chosen, change) {

@@ -159,8 +159,9 @@ end
 -- The next message: nil and why when there will be none.
 local function receive(self, deadline)
   local owner = self.owner
+  local pause = not self.alone and owner.pause or nil
   while true do
-    local message = self.channel:receive(owner.pause and 0 or SLICE)
+    local message = self.channel:receive(pause and 0 or SLICE)
     if message then
       return wire.decode(message)
     elseif message == false then
@@ -171,8 +172,8 @@ local function receive(self, deadline)
     if owner.crew then
       owner.session.store:beat()
     end
-    if owner.pause then
-      owner.pause()
+    if pause then
+      pause()
     end
   end
 end
@@ -395,6 +396,7 @@ end
 -- @raise what goes wrong
 function Remote:play(configs, rounds)
   local jobs = {}
+  self.alone = true -- no other lane is at work
   for k, params in ipairs(configs) do
     jobs[k] = job_of(self, params)
   end
@@ -434,14 +436,16 @@ end
 
 --- Starts a process for a run, or a lane of one.
 -- @tparam table owner with `plan`, `arguments`, `limit`
+-- @tparam[opt] boolean alone whether no other lane is at work now, so that this one does not give way
 -- @treturn Remote
 -- @raise why there cannot be one: what of the run cannot be moved, or that the device cannot be opened a second time
-function remote.open(owner)
+function remote.open(owner, alone)
   if type(owner.plan.device) ~= "userdata" then
     errors.raise("type", "tune: isolate: a device that is a table cannot be moved to another process")
   end
-  local self = setmetatable({ owner = owner, hang = owner.plan.hang }, Remote)
+  local self = setmetatable({ owner = owner, hang = owner.plan.hang, alone = alone }, Remote)
   local ok, why = pcall(start, self)
+  self.alone = nil
   if not ok and (failure.is_interrupt(why) or not errors.kind(why)) then
     error(why, 0)
   elseif not ok then

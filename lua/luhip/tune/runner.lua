@@ -326,12 +326,9 @@ local function play(self, list)
   for k, row in ipairs(list) do
     configs[k] = row.params
   end
-  local rounds, pause = self.plan.rules.rounds, player.pause
+  local rounds = self.plan.rules.rounds
   if player.remote then
-    player.pause = nil -- nobody else is at work
-    local ok, times = pcall(player.remote.play, player.remote, configs, rounds)
-    player.pause = pause
-    return ok, times
+    return pcall(player.remote.play, player.remote, configs, rounds)
   end
   local ok, times = pcall(trial.play, self, configs, rounds)
   trial.forget(self)
@@ -404,7 +401,7 @@ end
 -- From the first configuration on, in processes of their own.
 local function isolate(self)
   for _, owner in ipairs(self.lanes or { self }) do
-    owner.remote = remote.open(owner)
+    owner.remote = remote.open(owner, true)
   end
 end
 
