@@ -30,8 +30,9 @@ usage: luhip tune [options] script.lua [arguments]   run a script; its tuning ru
          --csv FILE        the rows as CSV
        luhip tune inspect STORE...                   what is in there
        luhip tune merge OUT STORE...                 adds what OUT has not
-       luhip tune convert [options] IN OUT           IN: a store, a Kernel Tuner cache or T4 (.json, .json.gz);
-                                                     OUT: a store (.tune), T4 (.json), .csv
+       luhip tune convert [options] IN OUT           IN: a store, or JSON, gzipped or not: a Kernel Tuner cache, T4,
+                                                     KTT's results, a result of luhip; OUT: .tune (a store, which is
+                                                     added to), .json or .csv
          --format FORMAT   of a JSON file: t4 or kernel_tuner
          --name TEXT, --device TEXT   of rows that come from JSON
        luhip tune prune [options] STORE              keeps the best of each device and problem
