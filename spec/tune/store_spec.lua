@@ -214,6 +214,25 @@ describe("a store", function()
     assert.equal(1, #store.read(path):rows())
   end)
 
+  it("may be a file that has lost its name", function()
+    local path = file()
+    support.write_file(
+      path .. ".lua",
+      [[local core = require "luhip.core"
+        local journal = core.journal(arg[1])
+        journal:append "{}"
+        journal:append "{}"
+        print(#core.journal_records(arg[1]))]]
+    )
+    local command = "exec 9<>%s; rm %s; %s %s /proc/self/fd/9"
+    local quoted = support.quote(path)
+    local result = support.run(
+      command:format(quoted, quoted, support.quote(support.interpreter), support.quote(path .. ".lua")),
+      { env = support.environment() }
+    )
+    assert.equal("2\n", result.stdout, result.stderr)
+  end)
+
   it("lets nobody append while it is locked", function()
     local path = file()
     local journal, script = core.journal(path), path .. ".lua"

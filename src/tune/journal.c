@@ -72,13 +72,19 @@ void journal_close(struct journal *j) {
   free(j);
 }
 
+/* Names in /proc may be of files without one. */
+static bool has_name(const struct journal *j, const struct stat *info) {
+  struct stat named;
+  return stat(j->path, &named) == 0 && named.st_dev == info->st_dev && named.st_ino == info->st_ino;
+}
+
 /* Locks the file that has the journal's name now: that may be another one after the wait, or since the last time. */
 static int lock(struct journal *j, struct stat *info) {
   for (;;) {
     while (flock(j->fd, LOCK_EX) != 0)
       if (errno != EINTR) return errno;
     if (fstat(j->fd, info) != 0) break;
-    if (info->st_nlink > 0) return 0;
+    if (info->st_nlink > 0 || has_name(j, info)) return 0;
     int fd, error = open_file(j->path, &fd);
     if (error) {
       flock(j->fd, LOCK_UN);
