@@ -63,6 +63,18 @@ describe("a companion", function()
     assert.same({ "killed", 9 }, { companion:finish(10000) })
   end)
 
+  it("sees the end of the channel, and may end by itself", function()
+    local companion = start [[
+      local channel = require("luhip.core").companion_of_parent()
+      channel:send "here"
+      while channel:receive(1000) ~= false do
+      end
+      os.exit(7)
+    ]]
+    assert.equal("here", receive(companion))
+    assert.same({ "exited", 7 }, { companion:finish(60000) })
+  end)
+
   it("that goes on is killed when it is ended or freed", function()
     local companion = start "require('luhip.core').companion_of_parent():send 'here' while true do end"
     assert.equal("here", receive(companion))

@@ -216,6 +216,20 @@ support.each_device(function(id)
     assert.same(statuses { [2] = "verify" }, rows, out)
   end)
 
+  it("what kernels print there comes out", function()
+    if not id:find "^cpu" then
+      pending "printf of a GPU comes when its driver likes"
+    end
+    local source = [=[
+      #include <stdio.h>
+      extern "C" __global__ void k(const float *x, float *y, int n) {
+        y[threadIdx.x] = 2 * x[threadIdx.x];
+        if (threadIdx.x == 0) printf("kernel says %d\n", n);
+      }]=]
+    local out = run("", ("isolate = true, params = { A = { 7 } }, source = %q"):format(source))
+    has(out, "kernel says 64")
+  end)
+
   it("is told what the script has set", function()
     local out, rows = run(
       [[

@@ -178,6 +178,7 @@ static bool reap(struct companion *companion, int flags) {
 
 enum spawn_end companion_end(struct companion *companion, unsigned patience_ms, int *code) {
   if (!companion->ended && companion->pid) {
+    if (companion->fd >= 0) shutdown(companion->fd, SHUT_WR);
     int64_t deadline = now_ms() + patience_ms;
     const struct timespec nap = {.tv_nsec = NAP_MS * 1000000L};
     companion->end = SPAWN_UNKNOWN;

@@ -25,7 +25,7 @@ int companion_attach(struct companion **out);
 int companion_send(struct companion *companion, const void *message, size_t length);
 /* Waits up to that long for the next message: COMPANION_MESSAGE gives it, the caller's to free(). */
 enum companion_news companion_receive(struct companion *companion, unsigned timeout_ms, char **message, size_t *length);
-/* Kills what still runs after `patience_ms`, and tells how it ended: SPAWN_EXITED, SPAWN_KILLED with *code, or
+/* Has it see the end of the channel, kills what still runs after `patience_ms`, and tells how it ended: SPAWN_EXITED, SPAWN_KILLED with *code, or
    SPAWN_UNKNOWN. Twice is once. */
 enum spawn_end companion_end(struct companion *companion, unsigned patience_ms, int *code);
 /* Ends it at once, if it was not ended before, and frees. NULL is fine. */

@@ -430,7 +430,7 @@ end
 --- Ends it.
 function Remote:close()
   if self.channel then
-    discard(self)
+    discard(self, PATIENCE) -- it ends by itself, with what kernels have printed
   end
 end
 
