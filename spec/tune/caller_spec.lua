@@ -52,6 +52,27 @@ support.each_device(function(id)
     end)
   end
 
+  it("an argument that is nothing, or on another device, is one error", function()
+    local given = options {}
+    for _, isolate in ipairs { false, true } do
+      local ok, e = pcall(
+        tune,
+        options {
+          isolate = isolate,
+          args = { given.args[1], function() end },
+        }
+      )
+      assert.is_false(ok)
+      assert.truthy(tostring(e):find("tune: args: the function of entry 2 gives nothing", 1, true), tostring(e))
+    end
+    if id == "cpu:0" then
+      local other = support.open "cpu:0/64"
+      support.assert_error_kind("argument", function()
+        tune(options { args = { given.args[1], other:buffer("f32", 1) } })
+      end, "the buffer of entry 2 is on cpu:0/64, the run on cpu:0; copy it there")
+    end
+  end)
+
   it("a function that gives no number ends the run, and says what it gave", function()
     for _, key in ipairs { "grid", "block", "shared" } do
       for given, told in pairs { [false] = "nothing", x = "'x'", [true] = "true" } do

@@ -26,6 +26,21 @@ function arguments.is_buffer(value)
   return getmetatable(value) == "luhip.buffer"
 end
 
+--- The value of a function among the arguments.
+-- @tparam function fn
+-- @tparam table config
+-- @tparam integer i its position
+-- @return the value
+-- @raise what the function raises, and when it gives nothing, wrapped (luhip.tune.callback)
+function arguments.value_of(fn, config, i)
+  local value = callback.call(fn, config)
+  if value == nil then
+    local format = "tune: args: the function of entry %d gives nothing; luhip.null is a null pointer"
+    callback.call(errors.raise, "type", format, i)
+  end
+  return value
+end
+
 -- ---- poison ----------------------------------------------------------------------------------------------------
 
 local COMPLEX = { c64 = true, c128 = true }
@@ -247,7 +262,7 @@ function Arguments:list(config)
   for i = 1, self.n do
     local value = self.values[i]
     if type(value) == "function" then
-      value = callback.call(value, config)
+      value = arguments.value_of(value, config, i)
     end
     list[i] = value
   end

@@ -1,13 +1,14 @@
 --- Reading what `tune { ... }` is given: every key is known, every value is of the right kind, or an error says so
 -- before anything is compiled. The result, a plan, is what the runner works from.
--- Dependencies: luhip.errors, luhip.nearest, luhip.tune.{cold,evaluator,geometry,measure,objectives,overrides,
--- reference,space,store,strategies,verify}.
+-- Dependencies: luhip.errors, luhip.nearest, luhip.tune.{cold,evaluator,geometry,inputs,measure,objectives,overrides,
+-- reference,space,store,strategies}.
 -- @module luhip.tune.options
 
 local cold = require "luhip.tune.cold"
 local errors = require "luhip.errors"
 local evaluator = require "luhip.tune.evaluator"
 local geometry = require "luhip.tune.geometry"
+local inputs = require "luhip.tune.inputs"
 local measure = require "luhip.tune.measure"
 local nearest = require "luhip.nearest"
 local objectives = require "luhip.tune.objectives"
@@ -16,7 +17,6 @@ local reference = require "luhip.tune.reference"
 local space = require "luhip.tune.space"
 local store = require "luhip.tune.store"
 local strategies = require "luhip.tune.strategies"
-local verify = require "luhip.tune.verify"
 
 local options = {}
 
@@ -300,33 +300,6 @@ local function read_compile(given, plan)
   return compile
 end
 
-local function read_expect(given, has_reference)
-  if given == nil and has_reference then
-    return {} -- all that it writes
-  elseif has_reference and type(given) == "function" then
-    errors.raise("argument", "tune: reference: 'expect' is a function, which needs none")
-  elseif type(given) ~= "table" then
-    return given
-  end
-  if next(given) == nil then
-    errors.raise("argument", "tune: expect: at least one output expected")
-  end
-  for key, value in pairs(given) do
-    if type(key) ~= "string" and not math.tointeger(key) then
-      errors.raise("type", "tune: expect: '%s' is neither a parameter's name nor its position", tostring(key))
-    end
-    local kind = type(value)
-    if value == true then
-      if not has_reference then
-        errors.raise("argument", "tune: expect: %s: true needs a reference kernel, 'reference'", tostring(key))
-      end
-    elseif kind ~= "table" and kind ~= "userdata" and kind ~= "function" then
-      errors.raise("type", "tune: expect: %s: a table, array, buffer or function expected, not a %s", key, kind)
-    end
-  end
-  return given
-end
-
 local MOST_TURNS = 64
 
 local function read_rotate(given)
@@ -335,36 +308,6 @@ local function read_rotate(given)
     errors.raise("argument", "tune: rotate: a whole number from 1 to %d expected, not %s", MOST_TURNS, given)
   end
   return n
-end
-
-local function read_tolerance(given, expect)
-  if given ~= nil and expect == nil then
-    errors.raise("argument", "tune: tolerance without expect")
-  end
-  return verify.tolerances(given, expect)
-end
-
-local function positions(list)
-  local n = list.n or 0
-  for key in pairs(list) do
-    if math.type(key) == "integer" and key >= 1 then
-      n = math.max(n, key)
-    elseif key ~= "n" then
-      errors.raise("argument", "tune: args: a list expected, not a table with the key '%s'", tostring(key))
-    end
-  end
-  return n
-end
-
-local function read_args(given)
-  local args = { n = positions(given or {}) }
-  for i = 1, args.n do
-    if given[i] == nil then
-      errors.raise("argument", "tune: args: entry %d is nil; luhip.null is a null pointer", i)
-    end
-    args[i] = given[i]
-  end
-  return args
 end
 
 -- What a problem or a default configuration may hold.
@@ -503,15 +446,15 @@ function options.read(given)
     metrics = read_metrics(given.metrics),
     goals = objectives.read(given.objective, given.higher, "tune"),
     seed = given.seed and math.tointeger(given.seed) or 0,
-    expect = read_expect(given.expect, given.reference ~= nil),
-    tolerance = read_tolerance(given.tolerance, given.expect or given.reference),
+    expect = inputs.expect(given.expect, given.reference ~= nil),
+    tolerance = inputs.tolerance(given.tolerance, given.expect or given.reference),
     tolerance_given = given.tolerance,
     isolate = given.isolate,
     hang = read_hang(given.hang),
     reference = reference.read(given.reference, given),
     cold = cold.read(given.cache, given.device),
     rotate = read_rotate(given.rotate),
-    args = read_args(given.args),
+    args = inputs.args(given.args, given.device),
   }
   local names = plan.space.names
   local block = block_of(given, names)

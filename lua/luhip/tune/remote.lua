@@ -284,8 +284,8 @@ end
 -- ---- configurations ------------------------------------------------------------------------------------------------
 
 -- The value of a function among the arguments, as the other process can have it.
-local function value_of(self, fn, params)
-  local value = callback.call(fn, params)
+local function value_of(self, fn, params, i)
+  local value = arguments.value_of(fn, params, i)
   if not arguments.is_buffer(value) then
     return { value = value }
   elseif not self.numbers[value] then
@@ -311,7 +311,7 @@ local function job_of(self, params)
   local shape = candidate.shape(plan, params)
   for i = 1, plan.args.n do
     if type(plan.args[i]) == "function" then
-      values[i] = value_of(self, plan.args[i], params)
+      values[i] = value_of(self, plan.args[i], params, i)
     end
   end
   return {
