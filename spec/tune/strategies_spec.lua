@@ -150,8 +150,8 @@ describe("searches that learn", function()
       way[k] = row.params.X .. row.params.K .. row.params.Y
     end
     assert.equal(
-      "3b1 1a6 9c4 9b9 12c9 8b4 8b8 8a3 12b4 8c2 8b5 8a4 6b3 9b1 9b3 10b3 9b2 11b3 1b3 9b6 8b3 9c3 7b3 9b4 9a3 4c7 "
-        .. "12b3 10a7 8a9 8c5 10b4 9b5 8b2 10b2 8a1 10a3 10c1 10b1 8b1 10b5",
+      "3b1 1a6 9c4 9b9 12c9 8b8 7c8 10a2 11b4 11a4 10b4 6b4 10b5 10b8 12b4 8c4 10c4 8b1 10b1 9b2 7b2 9b3 9a3 4b3 10b3 "
+        .. "8b3 9b6 9c3 7b3 9b4 11b3 10a7 9a1 9b7 6b3 8b4 9b1 8b2 9b5 10b2",
       table.concat(way, " ")
     )
   end)

@@ -53,12 +53,6 @@ void correlation_set(struct correlation *c, float length, bool align) {
   }
 }
 
-uint32_t correlation_index(const struct correlation *c, uint32_t a, uint32_t b) {
-  uint64_t step = a > b ? a - b : b - a;
-  if (c->count > c->steps) step = (step * (c->steps - 1) + c->count - 2) / (c->count - 1); /* 0 for equal ones alone */
-  return (uint32_t)step * c->powers + (uint32_t)abs(c->power[a] - c->power[b]);
-}
-
 void correlation_row(const struct correlation *c, uint32_t digit, float *row) {
   uint32_t i = 0;
   do row[i] = c->terms[correlation_index(c, digit, i)];

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 enum { CORRELATION_STEPS = 256 }; /* distances told apart */
 
@@ -31,7 +32,11 @@ void correlation_free(struct correlation *c);
 /* Sets the length (in units of the axis's whole width) and the use of alignment. */
 void correlation_set(struct correlation *c, float length, bool align);
 /* Which of the terms the correlation of two digits is, whatever length and alignment are. */
-uint32_t correlation_index(const struct correlation *c, uint32_t a, uint32_t b);
+static inline uint32_t correlation_index(const struct correlation *c, uint32_t a, uint32_t b) {
+  uint64_t step = a > b ? a - b : b - a;
+  if (c->count > c->steps) step = (step * (c->steps - 1) + c->count - 2) / (c->count - 1); /* 0 for equal ones alone */
+  return (uint32_t)step * c->powers + (uint32_t)abs(c->power[a] - c->power[b]);
+}
 /* row[i] = the correlation of `digit` with i. */
 void correlation_row(const struct correlation *c, uint32_t digit, float *row);
 /* out[i] *= the correlation of `digit` with others[i]. */

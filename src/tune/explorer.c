@@ -15,7 +15,7 @@
 #include "tune/surrogate.h"
 #include "tune/visited.h"
 
-enum { POOL = SURROGATE_POOL, NEAR = 64, OFFERED = 3, MUTANTS = 2, SWEPT = 3, TRIES = 8, TOLD = 256 };
+enum { POOL = SURROGATE_POOL, NEAR = 64, OFFERED = 3, SWEPT = 6, TRIES = 8, TOLD = 256 };
 enum { FREE, TAKEN, POOLED };
 
 struct explorer {
@@ -144,10 +144,10 @@ static uint64_t parent(struct explorer *e) {
   return e->told[found];
 }
 
-/* A good configuration, every other time with one digit drawn anew. */
+/* A good configuration, two times of three with one digit drawn anew. */
 static void mutate(struct explorer *e, uint32_t *digits) {
   tune_space_nth(e->space, parent(e), digits);
-  if (random_next(&e->random) >> 63 == 0) return;
+  if (random_below(&e->random, 3) == 0) return;
   uint32_t axis = e->open[random_below(&e->random, e->open_count)];
   const struct tune_value *values;
   digits[axis] = (uint32_t)random_below(&e->random, tune_space_values(e->space, axis, &values));
@@ -179,11 +179,8 @@ static bool sweep(struct explorer *e, uint32_t *digits, uint64_t *index) {
 static bool offer_mutant(struct explorer *e) {
   uint64_t index;
   if (e->told_count == 0 || e->open_count == 0) return true;
-  for (int i = 0; i < MUTANTS; i++) {
-    mutate(e, e->other);
-    if (sweep(e, e->other, &index)) return put(e, index, e->other);
-  }
-  return offer_random(e);
+  mutate(e, e->other);
+  return sweep(e, e->other, &index) ? put(e, index, e->other) : offer_random(e);
 }
 
 /* Neighbours of the best, a random sample where there are many: axis and digit are drawn, not listed, where listing

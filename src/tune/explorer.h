@@ -2,9 +2,9 @@
  * explorer.h - a search of a space guided by a surrogate: which configuration to try next, given what others cost.
  *
  * A few configurations are drawn at random. Then a pool of candidates is kept: random ones, the neighbours of the best,
- * and good ones in which a group of axes is set to what the model likes best, one other digit being drawn anew every other
- * time. The one with the lowest confidence bound is next. Each candidate costs
- * some microseconds, whatever the space's size. Equal seeds and costs give equal searches. One thread at a time.
+ * and good ones in which a group of axes is set to what the model likes best, one other digit being drawn anew two times
+ * of three. The one with the lowest confidence bound is next. Each candidate costs less than a microsecond, whatever the
+ * space's size. Equal seeds and costs give equal searches, on every machine. One thread at a time.
  */
 #ifndef LUHIP_TUNE_EXPLORER_H
 #define LUHIP_TUNE_EXPLORER_H

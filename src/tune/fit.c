@@ -52,6 +52,7 @@ static uint32_t take(const struct surrogate *s, uint32_t *taken) {
 static void load_axis(struct fit *f, uint32_t axis, const uint32_t *taken) {
   const uint32_t *digits = f->s->digits + axis * MOST;
   uint32_t *terms = f->terms + axis * CELLS;
+  if (f->s->axes[axis].count == 1) return;
   for (uint32_t i = 0; i < f->n; i++)
     for (uint32_t j = i + 1; j < f->n; j++)
       terms[i * SPAN + j] = correlation_index(&f->s->axes[axis], digits[taken[i]], digits[taken[j]]);

@@ -134,7 +134,6 @@ static void forget(struct surrogate *s) {
   }
   s->size = kept;
   s->rows = s->framed = 0;
-  s->next_fit = 0; /* now, when everything is computed anew */
 }
 
 void surrogate_add(struct surrogate *s, const uint32_t *digits, double cost) {
@@ -142,6 +141,7 @@ void surrogate_add(struct surrogate *s, const uint32_t *digits, double cost) {
   for (uint32_t a = 0; a < s->axis_count; a++) s->digits[a * MOST + s->size] = digits[a];
   alike_join(&s->alike, digits, s->joint + s->size, MOST);
   s->costs[s->size++] = isfinite(cost) ? cost : NAN;
+  s->told++;
   note_cost(s, cost);
 }
 
@@ -253,8 +253,9 @@ static void add_row(struct surrogate *s, double spread) {
 }
 
 void surrogate_update(struct surrogate *s) {
-  if (s->size >= s->next_fit) {
-    s->next_fit = s->size * FIT_GROWTH < MOST ? s->size * FIT_GROWTH : MOST + 1;
+  /* Once costs were forgotten, only when some are again: everything is computed anew then. */
+  if (s->told >= s->next_fit && (s->told < MOST || s->rows == 0)) {
+    s->next_fit = s->told * FIT_GROWTH;
     frame(s);
     if (surrogate_fit(s)) {
       s->rows = 0;

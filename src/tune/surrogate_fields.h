@@ -12,7 +12,8 @@
 struct surrogate {
   struct correlation *axes;
   uint32_t axis_count;
-  uint32_t next_fit;   /* the size at which lengths are looked for again */
+  uint64_t told;       /* costs that were ever added */
+  uint64_t next_fit;   /* how many they are when lengths are looked for again */
   uint32_t size;       /* costs */
   uint32_t rows;       /* of `factor` and `pool_rows` that are there */
   uint32_t framed;     /* the size when targets were last scaled; 0: they are to be */
