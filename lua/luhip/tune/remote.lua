@@ -6,7 +6,7 @@
 -- of the user stay here. When it dies, loses its device, or has no answer within `hang` seconds, the configuration at
 -- hand is the one to blame, and the next one gets a new process. A device that is lost before the configuration has
 -- done anything to it is nobody's fault: that is tried once more. Dependencies: luhip.config, luhip.core,
--- luhip.errors, luhip.tune.{arguments,callback,candidate,failure,wire}.
+-- luhip.errors, luhip.tune.{arguments,callback,candidate,failure,interpreter,wire}.
 -- @module luhip.tune.remote
 
 local arguments = require "luhip.tune.arguments"
@@ -16,6 +16,7 @@ local config = require "luhip.config"
 local core = require "luhip.core"
 local errors = require "luhip.errors"
 local failure = require "luhip.tune.failure"
+local interpreter = require "luhip.tune.interpreter"
 local wire = require "luhip.tune.wire"
 
 local remote = {}
@@ -26,29 +27,6 @@ Remote.__index = Remote
 local SLICE = 50 -- ms of a wait, in which nothing of Lua runs
 local PATIENCE = 2000 -- ms that a process whose channel has ended may take to end
 local START = 120 -- seconds that it may take to open the device and make the arguments
-
--- ---- the program ---------------------------------------------------------------------------------------------------
-
-local function is_there(path)
-  local file = io.open(path, "rb")
-  return file and file:close()
-end
-
--- The interpreter that runs this, or that of the system where this is another program.
-local function interpreter()
-  local own = core.executable()
-  if own and own:match "([^/]*)$":find "^lua" then
-    return own
-  end
-  for folder in (os.getenv "PATH" or "/usr/local/bin:/usr/bin:/bin"):gmatch "[^:]+" do
-    for _, name in ipairs { "lua5.4", "lua" } do
-      if is_there(folder .. "/" .. name) then
-        return folder .. "/" .. name
-      end
-    end
-  end
-  errors.raise("not_found", "there is no lua5.4 to run it with")
-end
 
 -- ---- what it is told of the run ------------------------------------------------------------------------------------
 

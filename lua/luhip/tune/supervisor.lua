@@ -5,11 +5,12 @@
 -- being tried is blamed, once, in the store, and the script is run again: it takes what is finished out of the store
 -- and goes on. A worker that is killed from outside (SIGKILL, which may be the system's lack of memory) leaves no blame
 -- the first time; a configuration that was started twice without an end is.
--- Dependencies: luhip.core, luhip.tune.{failure,overrides,report,store}.
+-- Dependencies: luhip.core, luhip.tune.{failure,interpreter,overrides,report,store}.
 -- @module luhip.tune.supervisor
 
 local core = require "luhip.core"
 local failure = require "luhip.tune.failure"
+local interpreter = require "luhip.tune.interpreter"
 local overrides = require "luhip.tune.overrides"
 local report = require "luhip.tune.report"
 local store = require "luhip.tune.store"
@@ -33,7 +34,7 @@ local function run_worker(words, given)
   if given.device then
     command[1] = ("export LUHIP_DEVICE=%s; %s"):format(quote(given.device), command[1])
   end
-  command[2] = '"$(readlink /proc/$PPID/exe)"'
+  command[2] = quote(interpreter())
   for _, word in ipairs(words) do
     command[#command + 1] = quote(word)
   end
