@@ -180,7 +180,8 @@ describe("the cuda provider", function()
     ]])
   end)
 
-  for _, refused in ipairs { "cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags", "cuFuncGetModule" } do
+  local MAKING = { "cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags", "cuFuncGetModule" }
+  for _, refused in ipairs(MAKING) do
     it("launches go on as ever when the driver refuses " .. refused, function()
       run(AGAIN .. [[
         for i = 1, 3 do
