@@ -153,8 +153,10 @@ extern "C" __global__ void k(int *x) {
       prog:kernel("wild"):launch({ grid = 1, block = 1 }, x)
       local ok, e = pcall(x.read, x)
       print(ok, e.kind, tostring(e):find("'wild'", 1, true) ~= nil)
-      prog:kernel("tame"):launch({ grid = 1, block = 1 }, y)
-      local well, later = pcall(y.read, y)
+      local well, later = pcall(function()
+        prog:kernel("tame"):launch({ grid = 1, block = 1 }, y)
+        return y:read()
+      end)
       print(well and later[1] or later.kind, well or tostring(later):find("'wild'", 1, true) ~= nil)
       os.exit(0, true)
     ]]

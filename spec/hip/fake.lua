@@ -37,7 +37,8 @@ local function build(output, source, flags)
 end
 
 local function run(folder, library, counts, script, env, more)
-  local all = { LD_LIBRARY_PATH = folder, LUHIP_DEVICE = false }
+  local path = os.getenv "LD_LIBRARY_PATH"
+  local all = { LD_LIBRARY_PATH = path and folder .. ":" .. path or folder, LUHIP_DEVICE = false }
   for _, given in ipairs { env, more or {} } do
     for name, value in pairs(given) do
       all[name] = value
@@ -53,6 +54,18 @@ function fake.cuda(script, options)
   local folder = support.temporary_directory()
   build(folder .. "/libcuda.so.1", "fake_cuda.c", "-DVERSION=" .. (options.version or 13000))
   return run(folder, "libcuda.so.1", "fake_cuda_calls", script, {}, options.env)
+end
+
+-- Whether there is a compiler for fake.cuda's devices.
+local nvrtc
+function fake.has_nvrtc()
+  if nvrtc == nil then
+    nvrtc = fake.cuda [[
+      local ok = pcall(function() return luhip.open "cuda:0":toolchain() end)
+      io.write(ok and "yes" or "no")
+    ]] == "yes"
+  end
+  return nvrtc
 end
 
 -- The library that has hiprtc's functions here.

@@ -8,16 +8,8 @@ local support = require "spec.support"
 describe("the cuda provider's compiler", function()
   support.scope()
 
-  local there
-  lazy_setup(function()
-    there = fake.cuda [[
-      local ok, e = pcall(function() return luhip.open "cuda:0":toolchain() end)
-      io.write(ok and "yes" or "no")
-    ]] == "yes"
-  end)
-
   local function run(script, options)
-    if not there then
+    if not fake.has_nvrtc() then
       pending "NVRTC is not installed"
     end
     return fake.cuda(fake.SOURCE .. script, options)
@@ -70,6 +62,18 @@ describe("the cuda provider's compiler", function()
       assert(d.file == "my prog.hip" and d.line == 3 and d.column == 10 and d.severity == "error")
       e = raises("compile", "told so", dev.compile, dev, "#error told so\n__global__ void k() {}\n", { name = "e.hip" })
       assert(e.diagnostics[1].line == 1 and not e.message:find "catastrophic")
+    ]]
+  end)
+
+  it("K3 errors end behind the 20th, as clang's do", function()
+    run [[
+      local lines = {}
+      for i = 1, 60 do
+        lines[i] = ("int f%d() { return missing_%d; }"):format(i, i)
+      end
+      local ok, e = pcall(function() luhip.open "cuda:0":compile(table.concat(lines, "\n")) end)
+      assert(not ok and e.kind == "compile" and #e.diagnostics == 20, #e.diagnostics)
+      assert(e.diagnostics[20].message:find "missing_20" and e.log:find "too many errors", e.log)
     ]]
   end)
 

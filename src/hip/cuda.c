@@ -10,6 +10,7 @@
  */
 #include "hip/cuda.h"
 
+#include <elf.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,13 +124,24 @@ static hip_error_t stream_synchronize(hip_stream_t stream) {
   return cuda_note(cuda_driver.stream_synchronize(stream));
 }
 
+/* What kernels print comes out when the host waits by one of the driver's functions for that, and not when it asks. So
+   once a module was loaded that prints, whoever is told that something has passed has waited for it too. */
+static int printing; /* atomic */
+
+static bool is_printing(void) {
+  return __builtin_expect(__atomic_load_n(&printing, __ATOMIC_ACQUIRE), 0);
+}
+
 /* The default is a write behind a barrier for the whole system. Pinned memory has the same address everywhere. */
 static hip_error_t stream_write_32(hip_stream_t stream, uint32_t *host, uint32_t value) {
+  if (is_printing()) return cuda_refuse(hip_ErrorNotSupported);
   return cuda_note(cuda_driver.stream_write_32(stream, (cu_deviceptr)(uintptr_t)host, value, 0));
 }
 
 static hip_error_t stream_query(hip_stream_t stream) {
-  return cuda_note(cuda_driver.stream_query(stream));
+  cu_result rc = cuda_driver.stream_query(stream);
+  if (rc == 0 && is_printing()) rc = cuda_driver.stream_synchronize(stream);
+  return cuda_note(rc);
 }
 
 static hip_error_t stream_wait_event(hip_stream_t stream, hip_event_t event, unsigned int flags) {
@@ -182,7 +194,9 @@ static hip_error_t event_synchronize(hip_event_t event) {
 }
 
 static hip_error_t event_query(hip_event_t event) {
-  return cuda_note(cuda_driver.event_query(event));
+  cu_result rc = cuda_driver.event_query(event);
+  if (rc == 0 && is_printing()) rc = cuda_driver.event_synchronize(event);
+  return cuda_note(rc);
 }
 
 static hip_error_t event_elapsed_time(float *ms, hip_event_t start, hip_event_t stop) {
@@ -191,9 +205,19 @@ static hip_error_t event_elapsed_time(float *ms, hip_event_t start, hip_event_t 
 
 /* ---- modules and launches ------------------------------------------------------------------------------------ */
 
+/* Whether the ELF image calls printf; what is no ELF image may. */
+static int calls_printf(const void *image) {
+  Elf64_Ehdr head;
+  if (memcmp(image, ELFMAG, SELFMAG) != 0) return 1;
+  memcpy(&head, image, sizeof head);
+  size_t bytes = head.e_shoff + (size_t)head.e_shnum * head.e_shentsize;
+  return memmem(image, bytes, "vprintf", sizeof "vprintf") != NULL;
+}
+
 static hip_error_t module_load_data(hip_module_t *module, const void *image) {
   cu_handle made;
   if (!module || !image) return cuda_refuse(hip_ErrorInvalidValue);
+  if (calls_printf(image)) __atomic_store_n(&printing, 1, __ATOMIC_RELEASE);
   hip_error_t rc = cuda_enter();
   if (rc == hip_Success) rc = cuda_note(cuda_driver.module_load(&made, image));
   if (rc == hip_Success) *module = made;

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+enum { ERRORS_SHOWN = 20 }; /* clang's limit; NVRTC has none */
+
 static const char *line_end(const char *line) {
   return line + strcspn(line, "\n");
 }
@@ -62,10 +64,23 @@ static void add_words(struct text *out, const char *from, const char *to) {
   for (; from < to; from++) text_append(out, *from == '"' ? "'" : from, 1);
 }
 
+static bool is_error(const char *at, const char *end) {
+  static const char severity[] = "catastrophic ";
+  const char *words = at + 1 + strspn(at + 1, "0123456789") + 3;
+  if (strncmp(words, severity, sizeof severity - 1) == 0) words += sizeof severity - 1;
+  return end - words > 5 && strncmp(words, "error", 5) == 0;
+}
+
 void cuda_log_rewrite(const char *log, struct text *out) {
   static const char names[] = "__nv_name_map(";
+  unsigned errors = 0;
   for (const char *line = log; *line;) {
     const char *end = line_end(line), *next = next_line(line), *at = place(line, end), *note = note_text(line);
+    errors += at && is_error(at, end);
+    if (errors > ERRORS_SHOWN) { /* as clang ends, which counts no further either */
+      text_printf(out, "fatal error: too many errors, those behind the first %d are not shown\n", ERRORS_SHOWN);
+      return;
+    }
     if (at && strncmp(line, names, sizeof names - 1) == 0) {
       do line = next_line(line);
       while (*line && *line != '\n');

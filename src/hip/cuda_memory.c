@@ -87,14 +87,6 @@ static hip_error_t copy(void *dst, const void *src, size_t bytes, hip_memcpy_kin
   }
 }
 
-/* Up to 64 KiB the driver puts the bytes into its command buffer ("Programming Guide", asynchronous execution: such copies
-   return when the bytes were taken). */
-static hip_error_t pageable(size_t *bytes) {
-  if (!bytes) return cuda_refuse(hip_ErrorInvalidValue);
-  *bytes = 64 << 10;
-  return hip_Success;
-}
-
 static hip_error_t copy_2d(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
                            hip_memcpy_kind_t kind, hip_stream_t stream) {
   if (width > dpitch || width > spitch) return cuda_refuse(hip_ErrorInvalidPitchValue);
@@ -183,7 +175,6 @@ void cuda_memory_table(struct hip_api *table) {
     table->hipMemcpyPeerAsync = copy_peer;
   }
   table->hipMemcpyAsync = copy;
-  table->hipxPageable = pageable;
   table->hipMemcpy2DAsync = copy_2d;
   table->hipMemsetAsync = set;
   table->hipMemset2DAsync = set_2d;

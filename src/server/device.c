@@ -245,8 +245,6 @@ static luhip_status device_new(const struct device_name *name, const luhip_open_
     pitch = 0;
   }
   device->pitch_alignment = pitch > 0 ? (size_t)pitch : device->info.alignment;
-  if (device->api->hipxPageable) device->api->hipxPageable(&device->pageable_most);
-  if (device->pageable_most > PAGEABLE_MOST) device->pageable_most = PAGEABLE_MOST;
   *out = device;
   return LUHIP_OK;
 }

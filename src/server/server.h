@@ -67,8 +67,6 @@ struct memory {
   struct manager device, pinned;
 };
 
-enum { PAGEABLE_MOST = 8 << 10 }; /* that writes make use of */
-
 struct device_memory {
   struct storage device, pinned;
   struct pools layout;         /* of streams made from now on */
@@ -89,7 +87,6 @@ struct luhip_device {
   luhip_device_info info;
   luhip_open_options options; /* as they hold, defaults filled in */
   size_t pitch_alignment;
-  size_t pageable_most; /* bytes that the driver takes from pageable memory at once, as well as from pinned; 0: none */
 
   pthread_mutex_t lock;
   unsigned dropped; /* threads inside device_drop */

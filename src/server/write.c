@@ -5,8 +5,8 @@
  * from there by the device. A pinned array of this device is not copied: its block is marked with the copy, and
  * whoever changes it waits for that. Large sources go through two pinned chunks, so that one is filled while the
  * other is on its way; that drops the lock in between, so the destination is claimed until the last chunk is in.
- * Where there is no pinned memory the driver gets the pageable source and stages it itself; small sources it gets always
- * where it takes them along with the command.
+ * Where there is no pinned memory the driver gets the pageable source and stages it itself. (It is not given small
+ * sources otherwise, though CUDA's takes up to 64 KiB along with the command: behind a kernel that runs long it waits.)
  */
 #include "memory/layout.h"
 #include "server/array.h"
@@ -78,14 +78,6 @@ static luhip_status fill_block(luhip_device *device, struct slice *block, const 
   memcpy(block->address, data, bytes);
   device_retake(device);
   return still_open(device, error);
-}
-
-/* The driver takes the bytes along with the command. It would not of pinned memory, which a source may be in that is not
-   known to be an array of the host's own. */
-static luhip_status write_pageable(struct writing *w, const luhip_source *source, luhip_error **error) {
-  char copy[PAGEABLE_MOST];
-  if (!source->array || source->array->block) w->data = memcpy(copy, w->data, region_bytes(&w->region));
-  return write_region(w, error);
 }
 
 static luhip_status write_staged(struct writing *w, luhip_error **error) {
@@ -243,7 +235,6 @@ static luhip_status write_locked(luhip_device *device, uint32_t slot, const luhi
     if (rc == hip_Success) return write_region(&w, error);
     return error_give(error, driver_error(rc, LUHIP_E_DRIVER, "write"));
   }
-  if (region->rows == 1 && source->bytes <= device->pageable_most) return write_pageable(&w, source, error);
   return source->bytes < WRITE_CHUNKED_FROM ? write_staged(&w, error) : write_chunked(&w, error);
 }
 

@@ -62,7 +62,6 @@ static bool survives(enum entry entry) {
   case ENTRY_hipxCompile:
   case ENTRY_hipxCompileFree:
   case ENTRY_hipxPreprocess:
-  case ENTRY_hipxPageable:
   case ENTRY_hipxLaunchTag:
   case ENTRY_hipxTakeFault:
   case ENTRY_hipxSetChecked:

@@ -30,13 +30,6 @@ static void device_side(enum entry entry, const struct extent *extent, const cha
   }
 }
 
-/* The driver takes these bytes along, from wherever they are. */
-static bool is_taken_at_once(enum entry entry, const struct extent *extent) {
-  size_t most = 0;
-  if (entry != ENTRY_hipMemcpyAsync || !tap->inner->hipxPageable) return false;
-  return tap->inner->hipxPageable(&most) == hip_Success && extent->width <= most;
-}
-
 static void host_side(enum entry entry, const struct extent *extent, const char *side) {
   struct object *object = object_holding(extent->address);
   if (object && object->kind == OBJECT_pinned) {
@@ -69,7 +62,7 @@ static bool check_copy(enum entry entry, const struct extent *to, const struct e
       validate_violation(entry, "direction %d says nothing", (int)kind);
     }
     if (to_host) host_side(entry, to, "destination");
-    if (from_host && !is_taken_at_once(entry, from)) host_side(entry, from, "source");
+    if (from_host) host_side(entry, from, "source");
     if (!to_host) device_side(entry, to, "destination");
     if (!from_host) device_side(entry, from, "source");
   }
