@@ -15,7 +15,7 @@
 #include "tune/surrogate.h"
 #include "tune/visited.h"
 
-enum { POOL = SURROGATE_POOL, NEAR = 64, OFFERED = 3, SWEPT = 6, TRIES = 8, TOLD = 256 };
+enum { POOL = SURROGATE_POOL, NEAR = 64, OFFERED = 2, SWEPT = 6, TRIES = 8, TOLD = 256 };
 enum { FREE, TAKEN, POOLED };
 
 struct explorer {
