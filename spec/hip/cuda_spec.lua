@@ -66,7 +66,7 @@ support.each_device(function(id)
             #include <cuda_fp16.h>
             extern "C" __global__ void every(const float *x, float *out, __half *h, __half2 *pairs) {
               int i = threadIdx.x;
-              __half a = __float2half(x[i]), b = __float2half(x[63 - i]), c = a * b + __float2half(0.1f);
+              __half a = __float2half(x[i]), b = __float2half(x[63 - i]), c = a * b; // CUDA's would fuse a sum with it
               if (__hgt(a, b)) c = __hdiv(c, a) - b;
               __half2 p = __hadd2(__floats2half2_rn(x[i], 1.0f), __halves2half2(b, a));
               h[i] = hsqrt(__habs(c));
