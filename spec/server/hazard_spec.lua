@@ -10,6 +10,7 @@ if not testing then
 end
 
 local N = 64
+local M = 16 * N -- elements of what is freed: its bytes are a multiple of every device's alignment
 local zeros = ("\0"):rep(4 * N)
 
 support.each_device(function(id)
@@ -43,11 +44,11 @@ support.each_device(function(id)
         dev:install_pools { pool }
         dev:memory_mode(mode or "auto")
         for i = 1, count or 1 do
-          list[i] = dev:buffer("f32", N, 1)
+          list[i] = dev:buffer("f32", M, 1)
         end
       end)
       local last = list[#list]
-      local address = address_of(list[1])
+      local address, z = address_of(list[1]), nil
       return {
         first = function()
           gate:close(y)
@@ -58,11 +59,11 @@ support.each_device(function(id)
           for _, x in ipairs(list) do
             x:free()
           end
-          local z = dev:buffer("f32", N * #list)
+          z = dev:buffer("f32", M * #list)
           z:fill(9)
-          assert.equal(address, address_of(z))
         end,
         right = function()
+          assert.equal(address, address_of(z))
           return y:read()[N] == 1
         end,
       }
@@ -131,8 +132,8 @@ support.each_device(function(id)
       }
     end,
     ["use of memory that was freed"] = freed { kind = "direct" },
-    ["use of a slice that was freed"] = freed { kind = "sliced", page = 4 * N, slice = 4 * N },
-    ["use of memory that was freed, of two buffers"] = freed({ kind = "sliced", page = 8 * N, slice = 8 * N }, 2),
+    ["use of a slice that was freed"] = freed { kind = "sliced", page = 4 * M, slice = 4 * M },
+    ["use of memory that was freed, of two buffers"] = freed({ kind = "sliced", page = 8 * M, slice = 8 * M }, 2),
     ["use of memory that was freed, in persistent mode"] = freed({ kind = "direct" }, 1, "persistent"),
     ["a replay that reads"] = function()
       local x, y = dev:buffer("f32", N, 1), dev:buffer("f32", N, 0)
