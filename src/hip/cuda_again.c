@@ -9,7 +9,8 @@
  * A graph runs after its own launches before, on whatever stream those were, so each serves one stream; launches on
  * others are cuLaunchKernel's. When those are all that come, the graph is made anew for their stream. One takes the
  * driver 25 us to make, and 115 KiB of the device's memory: no more than MOST are alive at a time, whoever comes later
- * goes without.
+ * goes without. While a kernel runs the driver may wait for its end before it has that memory, so graphs are made and
+ * given up only while the device has nothing to do.
  *
  * A note knows its record by place and owner, a number that is never given twice: a record that was taken away, since
  * its module was unloaded or its context is lost, is no longer the note's. Records are made and taken away under the
@@ -118,33 +119,39 @@ static bool same_geometry(const struct cu_kernel_node *a, const struct cu_kernel
          !memcmp(a->block, b->block, sizeof a->block);
 }
 
+/* What the graph's kernel is, is not known: the next launch sets it. */
+static void unknown(struct record *record) {
+  record->launch.grid[0] = 0;
+}
+
 /* The graph's kernel becomes this launch; false: the driver refuses it. */
 static bool become(struct record *record, int same, const struct cu_kernel_node *launch) {
   if (same && same_geometry(&record->launch, launch)) return true;
   record->launch = *launch;
-  return cuda_driver.exec_set_kernel(record->exec, record->node, launch) == 0;
+  if (cuda_driver.exec_set_kernel(record->exec, record->node, launch) == 0) return true;
+  unknown(record);
+  return false;
 }
 
-/* A record whose stream is another one: its kernel is not what was launched last, and it may be of no use any more. */
-static void stray(struct hip_again *again, struct record *record) {
-  record->launch.grid[0] = 0;
-  if (++record->strays >= STRAYS) forget(again);
+/* The record that serves the launch, made if there is none yet; NULL: none does. */
+static struct record *serve(struct hip_again *again, int same, int idle, hip_stream_t stream,
+                            const struct cu_kernel_node *launch) {
+  struct record *record = record_of(again);
+  if (record && record->stream == stream) return become(record, same, launch) ? record : NULL;
+  if (record && (++record->strays < STRAYS || !idle)) {
+    unknown(record);
+    return NULL;
+  }
+  if (!idle) return NULL;
+  if (record) forget(again);
+  return make(again, stream, launch);
 }
 
-static hip_error_t launch_again(struct hip_again *again, int same, hip_function_t function, unsigned int gx,
+static hip_error_t launch_again(struct hip_again *again, int same, int idle, hip_function_t function, unsigned int gx,
                                 unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz,
                                 unsigned int shared, hip_stream_t stream, void **params) {
   struct cu_kernel_node launch = {function, {gx, gy, gz}, {bx, by, bz}, shared, params, NULL};
-  struct record *record = record_of(again);
-  if (!record) {
-    record = make(again, stream, &launch);
-  } else if (record->stream != stream) {
-    stray(again, record);
-    record = NULL;
-  } else if (!become(record, same, &launch)) {
-    forget(again);
-    record = NULL;
-  }
+  struct record *record = serve(again, same, idle, stream, &launch);
   if (!record) return cuda_launch(function, gx, gy, gz, bx, by, bz, shared, stream, params, NULL);
   record->strays = 0;
   return cuda_note(cuda_driver.graph_launch(record->exec, stream));

@@ -18,6 +18,7 @@
 #include "server/event.h"
 #include "server/graph.h"
 #include "server/memory.h"
+#include "server/prepared.h"
 #include "server/program.h"
 #include "server/server.h"
 #include "server/stream.h"
@@ -120,7 +121,7 @@ bool handles_add(struct handles *handles, void *handle) {
 }
 
 static bool has_trash(const struct trash *trash) {
-  return trash->pages || trash->programs || trash->graphs.count || trash->events.count;
+  return trash->pages || trash->programs || trash->graphs.count || trash->events.count || trash->prepared.count;
 }
 
 static void empty_trash(luhip_device *device) {
@@ -131,8 +132,10 @@ static void empty_trash(luhip_device *device) {
   program_unload_list(device->api, trash.programs);
   for (size_t i = 0; i < trash.graphs.count; i++) device->api->hipGraphExecDestroy(trash.graphs.list[i]);
   for (size_t i = 0; i < trash.events.count; i++) device->api->hipEventDestroy(trash.events.list[i]);
+  for (size_t i = 0; i < trash.prepared.count; i++) prepared_free(trash.prepared.list[i], device->api);
   free(trash.graphs.list);
   free(trash.events.list);
+  free(trash.prepared.list);
   device_retake(device);
 }
 

@@ -406,10 +406,10 @@ static inline hip_error_t submit_prepared(struct prepared *prepared, luhip_kerne
     if (prepared->launches < AGAIN_AFTER) prepared->launches++;
     return submit(kernel, grid, geometry, slot, sequence, prepared->params);
   }
-  bool same = !prepared->changed;
+  bool same = !prepared->changed, idle = device->inflight.head == device->inflight.tail;
   prepared->changed = false;
-  return device->api->hipxLaunchAgain(&prepared->again, same, kernel->function, grid[0], grid[1], grid[2], block[0],
-                                      block[1], block[2], geometry->shared, device->slots[slot].handle,
+  return device->api->hipxLaunchAgain(&prepared->again, same, idle, kernel->function, grid[0], grid[1], grid[2],
+                                      block[0], block[1], block[2], geometry->shared, device->slots[slot].handle,
                                       prepared->params);
 }
 
@@ -507,15 +507,16 @@ luhip_status luhip_launcher_run(luhip_launcher *launcher, luhip_stream *stream, 
                     launcher->stream ? launcher->stream : stream, dry || launcher->dry, args, nargs, error);
 }
 
+/* What the driver holds for it may take a wait to be given back, which a finaliser must not make. */
 static void forget_prepared(luhip_launcher *launcher) {
   luhip_device *device = launcher->kernel->program->device;
   bool known = launcher->prepared && launcher->prepared->again.owner;
-  if (known && device_enter_quietly(device)) {
-    prepared_free(launcher->prepared, device->api);
-    device_leave_quietly(device);
-  } else {
+  if (!known || !device_enter_quietly(device)) {
     free(launcher->prepared); /* nothing is known of it outside, or this is a child process */
+    return;
   }
+  if (!handles_add(&device->trash.prepared, launcher->prepared)) prepared_free(launcher->prepared, device->api);
+  device_leave_quietly(device);
 }
 
 void luhip_launcher_release(luhip_launcher *launcher) {

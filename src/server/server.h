@@ -53,7 +53,7 @@ struct handles {
 struct trash {
   struct page *pages; /* of device and pinned memory, by `older` */
   struct luhip_program *programs;
-  struct handles graphs, events;
+  struct handles graphs, events, prepared;
 };
 
 /* Who asks order_passed: a slot, or the host, which is SLOTS. */

@@ -138,7 +138,7 @@ hip_error_t check_hipxLaunchTimed(hip_function_t function, unsigned int gx, unsi
   return rc;
 }
 
-hip_error_t check_hipxLaunchAgain(struct hip_again *again, int same, hip_function_t function, unsigned int gx,
+hip_error_t check_hipxLaunchAgain(struct hip_again *again, int same, int idle, hip_function_t function, unsigned int gx,
                                   unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz,
                                   unsigned int shared, hip_stream_t stream, void **params) {
   struct geometry g = {{gx, gy, gz}, {bx, by, bz}};
@@ -146,8 +146,9 @@ hip_error_t check_hipxLaunchAgain(struct hip_again *again, int same, hip_functio
   validate_lock();
   validate_outside_capture(ENTRY_hipxLaunchAgain, stream);
   validate_unlock();
-  return launched(faults_table.hipxLaunchAgain(again, same, function, gx, gy, gz, bx, by, bz, shared, stream, params),
-                  function, stream);
+  return launched(
+      faults_table.hipxLaunchAgain(again, same, idle, function, gx, gy, gz, bx, by, bz, shared, stream, params),
+      function, stream);
 }
 
 /* ---- graphs -------------------------------------------------------------------------------------------------- */
