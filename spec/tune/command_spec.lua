@@ -203,6 +203,56 @@ describe("luhip tune", function()
     assert.equal(4, #store.read(folder .. "/all.tune"):rows())
   end)
 
+  it("tells what a conversion loses", function()
+    local folder = support.temporary_directory()
+    local cache = '{"kernel_name": "k", "device_name": "d", "problem_size": 8, "tune_params_keys": ["A"], "cache": {\n'
+    local entry = '"%d": {"A": %d, "time": 1.5},\n'
+    support.write_file(folder .. "/open.json", cache .. entry:format(1, 1) .. entry:format(2, 2))
+    support.write_file(folder .. "/cut.json", cache .. entry:format(1, 1) .. entry:format(2, 2):sub(1, 12))
+    local open = luhip({ "convert", "open.json", "t4.json" }, folder)
+    assert.equal("", open.stderr)
+    assert.equal("t4.json: 2 rows without name, device, problem, for which T4 has no place\n", open.stdout)
+    local cut = luhip({ "convert", "cut.json", "cut.csv" }, folder)
+    assert.equal("luhip tune: cut.json: it ends early, in the middle of a record; read is what is whole\n", cut.stderr)
+    assert.equal(0, cut.code)
+  end)
+
+  it("refuses a scheme that it does not know, wherever a store is named", function()
+    local path, folder = script ""
+    local url = "postgre://u@h/b"
+    local s = store.open(folder .. "/a.tune")
+    s:close()
+    local words =
+      { { "--store", url, path }, { "inspect", url }, { "merge", url, "a.tune" }, { "merge", "b.tune", url } }
+    words[#words + 1] = { "convert", "a.tune", url .. ".tune" }
+    for _, given in ipairs(words) do
+      local result = luhip(given, folder)
+      assert.is_true(result.code ~= 0)
+      assert.truthy(
+        result.stderr:find("'postgre://' is no scheme that is known; there are postgres://", 1, true),
+        result.stderr
+      )
+    end
+    assert.is_nil(core.folder_names(folder .. "/postgre:"))
+  end)
+
+  it("leaves nothing behind when there is no room for what prune writes", function()
+    local folder = support.temporary_directory()
+    local s = store.open(folder .. "/a.tune")
+    for i = 1, 9 do
+      s:append { kind = "row", key = "k", name = ("n"):rep(1000), params = { A = i }, status = "ok", ms = i }
+    end
+    s:close()
+    local before = support.read_file(folder .. "/a.tune")
+    local limited = { "sh", "-c", 'trap "" XFSZ; ulimit -f 2; exec "$@"', "sh", support.interpreter }
+    table.move({ support.root .. "/lua/luhip/cli.lua", "tune", "prune", "a.tune" }, 1, 4, #limited + 1, limited)
+    local result = support.run(limited, { env = support.environment(), directory = folder })
+    assert.equal(1, result.code)
+    assert.equal("luhip tune: cannot append a record to a.tune.new: File too large\n", result.stderr)
+    assert.is_nil(io.open(folder .. "/a.tune.new"))
+    assert.equal(before, support.read_file(folder .. "/a.tune"))
+  end)
+
   it("says what it left out, and refuses to guess", function()
     local folder = support.temporary_directory()
     local s = store.open(folder .. "/a.tune")

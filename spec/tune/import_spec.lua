@@ -63,6 +63,27 @@ describe("imports", function()
     assert.equal(4, #import.read(written(CACHE .. ",")).rows)
   end)
 
+  it("tell a cache that is open, behind a whole record, from one that was cut in the middle of one", function()
+    local head = CACHE:match '^.-"cache": {'
+    for _, whole in ipairs { CACHE, CACHE .. ",", CACHE .. ",\n", CACHE .. "}", head, head .. "\n" } do
+      local read = import.read(written(whole))
+      assert.is_true(read.cut)
+      assert.is_false(read.lost, whole:sub(-30))
+    end
+    assert.is_false(import.read(written(CACHE .. "}}")).lost)
+    for _, more in ipairs {
+      ', "1',
+      ', "1,a": {',
+      ', "1,a": {"time": 1.5,',
+      ', "1,a": {"env": {"a": 1},',
+      ', "1,a": {"env": {"a": 1}',
+    } do
+      local read = import.read(written(CACHE .. more))
+      assert.is_true(read.lost, more)
+      assert.is_true(#read.rows >= 4)
+    end
+  end)
+
   it("read T4, compressed too", function()
     local text = [[{"schema_version": "1.0.0", "metadata": {"timeunit": "microseconds"}, "results": [
       {"configuration": {"block_size_x": 32, "flag": "a"}, "times": {"compilation": 1000, "runtimes": [1400, 1600]},

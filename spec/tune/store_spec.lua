@@ -311,6 +311,47 @@ describe("a store", function()
     end
   end)
 
+  it("names the file that has no room", function()
+    local journal <close> = core.journal "/dev/full"
+    support.assert_error_kind("file", function()
+      journal:append "{}"
+    end, "cannot append a record to /dev/full: No space left on device")
+  end)
+
+  it("makes no folder but the user's own", function()
+    local folder = support.temporary_directory()
+    local path = folder .. "/none/deep/x.tune"
+    support.assert_error_kind("file", function()
+      store.open(path)
+    end, ("cannot write %s: there is no folder %s/none/deep"):format(path, folder))
+    assert.is_nil(core.folder_names(folder .. "/none"))
+    local code = [[
+      local store = require "luhip.tune.store"
+      store.open(store.own_path "k"):close()
+    ]]
+    local env = support.environment { LUHIP_TUNE_DIR = folder .. "/own/deep" }
+    support.write_file(folder .. "/own.lua", code)
+    local result = support.run({ support.interpreter, folder .. "/own.lua" }, { env = env })
+    assert.equal(0, result.code, result.stderr)
+    assert.is_table(core.folder_names(folder .. "/own/deep"))
+  end)
+
+  it("is in no place of a scheme that is not known", function()
+    local path = "postgre://tuner@db/tuning"
+    local said = path .. ": 'postgre://' is no scheme that is known; there are postgres://user@host/base, "
+    said = said .. "postgresql://user@host/base and paths of files"
+    support.assert_error_kind("argument", function()
+      store.open(path)
+    end, "cannot open " .. said)
+    assert.equal(said, select(2, store.read(path)))
+    for _, other in ipairs { "file:///tmp/x.tune", "sqlite+x://a" } do
+      assert.is_string(store.wrong_scheme(other))
+    end
+    for _, right in ipairs { "x.tune", "/a/b:c", "a:/b", "postgres://h/b", "postgresql://h/b" } do
+      assert.is_nil(store.wrong_scheme(right))
+    end
+  end)
+
   it("names the file that cannot be opened", function()
     support.assert_error_kind("file", function()
       store.open "/proc/nowhere/x.tune"

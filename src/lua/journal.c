@@ -11,8 +11,9 @@ struct lb_journal {
   struct journal *journal; /* NULL: closed */
 };
 
-static int failed(lua_State *L, int error, const char *what) {
-  return lb_raise(L, LUHIP_E_FILE, "cannot %s: %s", what, strerror(error));
+/* The path is the last word of the sentence before the reason. */
+static int failed(lua_State *L, int error, const char *what, const struct lb_journal *j) {
+  return lb_raise(L, LUHIP_E_FILE, "cannot %s %s: %s", what, journal_path(j->journal), strerror(error));
 }
 
 static struct lb_journal *check_journal(lua_State *L) {
@@ -36,20 +37,21 @@ static int journal_add(lua_State *L) {
   size_t bytes;
   const char *record = lb_check_string(L, 2, "record", &bytes);
   int error = journal_append(j->journal, record, bytes);
-  return error ? failed(L, error, "append the record") : 0;
+  return error ? failed(L, error, "append a record to", j) : 0;
 }
 
 /* journal:sync(): what was appended survives the machine */
 static int journal_flush(lua_State *L) {
-  int error = journal_sync(check_journal(L)->journal);
-  return error && error != EINVAL ? failed(L, error, "write the journal to the disk")
-                                  : 0; /* EINVAL: a pipe, a device */
+  struct lb_journal *j = check_journal(L);
+  int error = journal_sync(j->journal);
+  return error && error != EINVAL ? failed(L, error, "write to the disk", j) : 0; /* EINVAL: a pipe, a device */
 }
 
 /* journal:lock(): nobody appends until journal:unlock(); what is renamed to its name meanwhile replaces it */
 static int journal_hold(lua_State *L) {
-  int error = journal_lock(check_journal(L)->journal);
-  return error ? failed(L, error, "lock the journal") : 0;
+  struct lb_journal *j = check_journal(L);
+  int error = journal_lock(j->journal);
+  return error ? failed(L, error, "lock", j) : 0;
 }
 
 static int journal_release(lua_State *L) {

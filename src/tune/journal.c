@@ -72,6 +72,10 @@ void journal_close(struct journal *j) {
   free(j);
 }
 
+const char *journal_path(const struct journal *j) {
+  return j->path;
+}
+
 /* Names in /proc may be of files without one. */
 static bool has_name(const struct journal *j, const struct stat *info) {
   struct stat named;

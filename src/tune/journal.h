@@ -24,6 +24,8 @@ int journal_sync(struct journal *journal);
 int journal_lock(struct journal *journal);
 void journal_unlock(struct journal *journal);
 void journal_close(struct journal *journal);
+/* What it was opened with; valid until it is closed. */
+const char *journal_path(const struct journal *journal);
 
 enum journal_line { JOURNAL_RECORD, JOURNAL_DAMAGED, JOURNAL_END };
 /* The next line of a journal's text; moves *at behind it. Empty lines are passed over. A last line without its newline is

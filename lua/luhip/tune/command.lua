@@ -128,7 +128,7 @@ local RUN = {
 local HANG = 300
 
 local function absolute(path)
-  if path and store.is_database(path) then
+  if path and store.has_scheme(path) then
     return path
   end
   return path and path:sub(1, 1) ~= "/" and core.working_folder and core.working_folder() .. "/" .. path or path
@@ -158,6 +158,10 @@ local function run_script(words, cli)
     return complain("--worker: '%s' is no database (postgres://user@host/base)", worker)
   elseif worker and options.store then
     return complain "--worker names the store already; --store beside it says another"
+  end
+  local place = last(options, "store") and store.wrong_scheme(last(options, "store"))
+  if place then
+    return complain("--store: %s", place)
   end
   local file, why = io.open(script, "r")
   if not file then
@@ -197,15 +201,6 @@ local function open_source(path)
     io.stderr:write("luhip tune: ", passed, "\n")
   end
   return stored
-end
-
--- Opens a store to add to, which may be a new one in a folder that is there.
-local function open_target(path)
-  local folder = not store.is_database(path) and path:match "^(.+)/[^/]*$"
-  if folder and not core.folder_names(folder) then
-    errors.raise("file", "cannot write %s: there is no folder %s", path, folder)
-  end
-  return store.open(path)
 end
 
 -- Whether a file is JSON, gzipped or not, by how it begins.
@@ -303,7 +298,7 @@ local function merge(given)
   for i = 2, #words do
     sources[i - 1] = open_source(words[i])
   end
-  local target, added = open_target(words[1]), 0
+  local target, added = store.open(words[1]), 0
   for _, source in ipairs(sources) do
     added = added + add_rows(target, source:rows())
     for name, params in pairs(source.defaults) do
@@ -345,7 +340,13 @@ local function convert(words)
   end
   local rows
   if is_json(from) then
-    rows = import.read(from, { name = last(options, "name"), device = last(options, "device") }).rows
+    local read = import.read(from, { name = last(options, "name"), device = last(options, "device") })
+    if read.lost then
+      io.stderr:write(
+        ("luhip tune: %s: it ends early, in the middle of a record; read is what is whole\n"):format(from)
+      )
+    end
+    rows = read.rows
   elseif options.name or options.device then
     return complain "convert: --name and --device are of rows that come from JSON"
   else
@@ -356,11 +357,14 @@ local function convert(words)
     whole_file.write(to, export.csv(rows), "cannot write %s")
   elseif ending == "json" then
     count = write_json(to, rows, format)
-    if count < #rows then
+    local fields = format == "t4" and export.t4_loses(rows) or {}
+    if #fields > 0 then
+      more = (" without %s, for which T4 has no place"):format(table.concat(fields, ", "))
+    elseif count < #rows then
       more = (", those of the first kernel, device and problem; other rows, left out: %d"):format(#rows - count)
     end
   else
-    local target = open_target(to)
+    local target = store.open(to)
     more = (", %d of them added"):format(add_rows(target, rows))
     target:close()
   end
@@ -382,11 +386,8 @@ local function choose(stored, keep, failures)
   return kept, #rows
 end
 
--- Replaces a store's file by one with these rows. Nobody appends meanwhile: who waits to, appends to the new file.
-local function replace(stored, rows)
-  local fresh = stored.path .. ".new"
-  os.remove(fresh)
-  local journal = core.journal(fresh)
+local function write_rows(fresh, stored, rows)
+  local journal <close> = core.journal(fresh)
   for name, params in pairs(stored.defaults) do
     journal:append(core.json_text { kind = "default", name = name, params = params })
   end
@@ -397,9 +398,20 @@ local function replace(stored, rows)
     journal:append(stored.text:text(i))
   end
   journal:sync()
-  journal:close()
+end
+
+-- Replaces a store's file by one with these rows. Nobody appends meanwhile: who waits to, appends to the new file.
+local function replace(stored, rows)
+  local fresh = stored.path .. ".new"
+  os.remove(fresh)
+  local ok, failure = pcall(write_rows, fresh, stored, rows)
+  if not ok then
+    os.remove(fresh)
+    error(failure, 0)
+  end
   local renamed, why = os.rename(fresh, stored.path)
   if not renamed then
+    os.remove(fresh)
     errors.raise("file", "cannot replace %s", why)
   end
 end

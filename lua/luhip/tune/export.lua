@@ -84,6 +84,23 @@ function export.t4(records)
   return ('{"schema_version":"1.0.0","metadata":{"timeunit":"milliseconds"},"results":[\n%s\n]}\n'):format(results)
 end
 
+--- What of records T4 results have no place for, so that rows of several kernels or devices cannot be told apart.
+-- @tparam {table,...} records
+-- @treturn {string,...} of "name", "device" and "problem" those that a record has
+function export.t4_loses(records)
+  local list = {}
+  for _, field in ipairs { "name", "device", "problem" } do
+    for _, record in ipairs(records) do
+      local value = record[field]
+      if value ~= nil and value ~= "" and (type(value) ~= "table" or next(value) ~= nil) then
+        list[#list + 1] = field
+        break
+      end
+    end
+  end
+  return list
+end
+
 local function first_line(command)
   local pipe = io.popen(command, "r")
   local line = pipe and pipe:read "l"

@@ -299,12 +299,24 @@ local function override(result, given)
   end
 end
 
+-- Whether a text that was cut is a Kernel Tuner cache with whole records, which lacks its last braces only.
+local function is_open_cache(text)
+  local whole = text:gsub("%s+$", ""):gsub(",$", "")
+  for _, braces in ipairs { "}}", "}" } do
+    local ok, data, cut = pcall(core.json, whole .. braces, 2)
+    if ok and not cut and type(data) == "table" and data.cache ~= nil then
+      return true
+    end
+  end
+  return false
+end
+
 --- Reads a Kernel Tuner cache, T4 results, or what else `tune.load_cache` reads.
 -- @tparam string path
 -- @tparam[opt] table given `name`, `device`, `problem`: in place of what the file says, or does not say
 -- @treturn table `format` ("kernel_tuner", "t4" or "recorded"), `name`, `device`, `problem`,
 --   `params` ({ name =, values = }, ...), `rows` (records of luhip.tune.store), `cut` (whether the file ended too
---   early)
+--   early), `lost` (whether it ended in the middle of a record: a Kernel Tuner cache that is still open ends behind one)
 -- @raise kinds "file" and "argument", naming the file
 function import.read(path, given)
   local text = import.text(path)
@@ -318,7 +330,7 @@ function import.read(path, given)
     else
       read = read_recorded(data, path)
     end
-    read.cut = cut
+    read.cut, read.lost = cut, cut and not is_open_cache(text)
     return read
   end)
   if not ok then

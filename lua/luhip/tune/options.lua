@@ -239,6 +239,12 @@ end
 
 local function read_metrics(given)
   local metrics = {}
+  for name in pairs(given or {}) do
+    if type(name) ~= "string" then
+      local wanted = "a table of named functions expected, { rate = function(row) ... end }"
+      errors.raise("type", "tune: metrics: %s; what is at [%s] has no name", wanted, tostring(name))
+    end
+  end
   for _, name in ipairs(sorted_keys(given or {})) do
     local f = given[name]
     if type(f) ~= "function" then
@@ -360,6 +366,8 @@ function read_store(given, plan)
     plan.store = store.own_path(plan.name)
   elseif given.store == "" then
     errors.raise("argument", "tune: store: the path is empty")
+  elseif given.store and store.wrong_scheme(given.store) then
+    errors.raise("argument", "tune: store: %s", store.wrong_scheme(given.store))
   else
     plan.store = given.store or nil
   end

@@ -139,6 +139,24 @@ function store.is_database(path)
   return path:find "^postgres://" ~= nil or path:find "^postgresql://" ~= nil
 end
 
+--- Whether a path names where a store is, like a database, and not a file.
+-- @tparam string path
+-- @treturn boolean
+function store.has_scheme(path)
+  return path:find "^%a[%w+.-]*://" ~= nil
+end
+
+--- What is wrong with a path whose scheme is of no place that stores can be in.
+-- @tparam string path
+-- @treturn ?string a sentence; nil for a file, and a database
+function store.wrong_scheme(path)
+  if not store.has_scheme(path) or store.is_database(path) then
+    return nil
+  end
+  local known = "there are postgres://user@host/base, postgresql://user@host/base and paths of files"
+  return ("%s: '%s' is no scheme that is known; %s"):format(path, path:match "^.-://", known)
+end
+
 --- Reads a store's file.
 -- @tparam string path
 -- @treturn ?Store nil when there is no such file
@@ -146,6 +164,10 @@ end
 function store.read(path)
   if store.is_database(path) then
     return require("luhip.tune.database").read(path)
+  end
+  local wrong = store.wrong_scheme(path)
+  if wrong then
+    return nil, wrong
   end
   local records, damaged, foreign = core.journal_records(path)
   if not records then
@@ -160,19 +182,34 @@ function store.read(path)
   return self
 end
 
---- Opens a store to append to it; the file and its folder are made when they are missing.
+local own_folder
+
+-- Makes the folder that stores without a path of their own are in; another one is there, or its name is mistyped.
+local function check_folder(path)
+  local folder = path:match "^(.+)/[^/]*$"
+  if not folder or core.folder_names(folder) then
+    return
+  elseif folder == own_folder() then
+    core.make_folder(folder)
+  else
+    errors.raise("file", "cannot write %s: there is no folder %s", path, folder)
+  end
+end
+
+--- Opens a store to append to it. The file is made when it is missing, its folder only where it is the user's own.
 -- @tparam string path
 -- @treturn Store with `count` (of its records), `damaged` (lines that are no whole record), `unknown` (records of a
 --   later version) and `defaults` (configurations by name)
--- @raise kind "file"
+-- @raise kind "file"; "argument" for a scheme that is not known
 function store.open(path)
   if store.is_database(path) then
     return require("luhip.tune.database").open(path)
   end
-  local folder = path:match "^(.*)/[^/]*$"
-  if folder and folder ~= "" then
-    core.make_folder(folder)
+  local wrong = store.wrong_scheme(path)
+  if wrong then
+    errors.raise("argument", "cannot open %s", wrong)
   end
+  check_folder(path)
   local journal = core.journal(path)
   local self, why = store.read(path)
   if not self then
@@ -282,7 +319,7 @@ local function value_of(record, objective)
   if objective and objective ~= "ms" and metrics[objective] ~= nil then
     value = metrics[objective]
   end
-  return type(value) == "number" and value == value and value or nil
+  return type(value) == "number" and value - value == 0 and value or nil
 end
 
 --- The value that a row is ranked by.
@@ -365,20 +402,24 @@ end
 
 -- ---- where stores are ---------------------------------------------------------------------------------------------
 
+function own_folder()
+  local folder = config.config "tune.folder"
+  if folder then
+    return folder
+  end
+  local data = os.getenv "XDG_DATA_HOME"
+  if not data or data == "" then
+    data = (os.getenv "HOME" or ".") .. "/.local/share"
+  end
+  return data .. "/luhip/tune"
+end
+
 --- The user's own store of a name: in the folder of the setting tune.folder, or $XDG_DATA_HOME/luhip/tune, or
 -- ~/.local/share/luhip/tune.
 -- @tparam string name
 -- @treturn string path
 function store.own_path(name)
-  local folder = config.config "tune.folder"
-  if not folder then
-    local data = os.getenv "XDG_DATA_HOME"
-    if not data or data == "" then
-      data = (os.getenv "HOME" or ".") .. "/.local/share"
-    end
-    folder = data .. "/luhip/tune"
-  end
-  return folder .. "/" .. name:gsub("[^%w._-]", "_") .. ".tune"
+  return own_folder() .. "/" .. name:gsub("[^%w._-]", "_") .. ".tune"
 end
 
 return store
