@@ -105,6 +105,11 @@ describe("the page of a result", function()
     assert.equal("configs", data.stopped)
   end)
 
+  it("says of results whether they were verified only where there are some", function()
+    local text = page_of(run { params = { A = { 3 } } })
+    assert.truthy(text:find('ok && (data.verified ? "every result verified" : "results not verified")', 1, true))
+  end)
+
   it("keeps values that the space does not have", function()
     local r = run()
     r.rows[1].params = { A = 77, T = "float", B = false }

@@ -347,6 +347,25 @@ describe("a tuning run", function()
     assert.is_nil(r.best)
   end)
 
+  it("lets no objective win that is not finite, and says which it was", function()
+    for _, higher in ipairs { true, false } do
+      local r = tune({}, {
+        metrics = {
+          g = function(row)
+            return ({ math.huge, -math.huge, 0 / 0, 5.0 })[row.params.A]
+          end,
+        },
+        objective = "g",
+        higher = higher,
+      })
+      assert.same({ "objective", "objective", "objective", "ok" }, statuses(r))
+      assert.same({ A = 4 }, r.best.params)
+      for i, text in ipairs { "inf", "-inf", "nan" } do
+        assert.equal(("objective 'g' is %s, not a finite number"):format(text), r.rows[i].error.message)
+      end
+    end
+  end)
+
   it("says so when nothing was verified", function()
     local r = tune({}, { expect = "none" })
     assert.is_false(r.verified)
@@ -742,7 +761,15 @@ describe("the options of a run", function()
 
   it("must be of the right kind", function()
     refuse("type", { source = 5 }, "source")
+    refuse("argument", { store = "postgre://u@h/b" }, "tune: store: postgre://u@h/b: 'postgre://' is no scheme")
     refuse("type", { metrics = { a = 1 } }, "'a'")
+    refuse(
+      "type",
+      { metrics = { function() end } },
+      "tune: metrics: a table of named functions expected",
+      "[1] has no name"
+    )
+    refuse("argument", { params = {}, block = "BLOCK" }, "'BLOCK' is no parameter; there are none")
     refuse("argument", { metrics = { ms = function() end } }, "'ms'")
     refuse("argument", { objective = "gflop" }, "'gflop' is no metric")
     refuse("argument", { budget = { configs = 0 } }, "configs")

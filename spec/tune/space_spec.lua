@@ -278,7 +278,7 @@ describe("a space", function()
     }
     assert.same({ "1,1", "2,1" }, texts(s))
     assert.equal(2, #s.warnings)
-    assert.truthy(s.warnings[1]:find("'A < 3' fails in 1 tests", 1, true))
+    assert.truthy(s.warnings[1]:find("'A < 3' fails in 1 test, which counts as not", 1, true))
     assert.truthy(s.warnings[1]:find("attempt to compare string with number", 1, true))
     assert.truthy(s.warnings[2]:find("no B of 2", 1, true))
     assert.equal(1, s:removals()[2].failed)

@@ -256,6 +256,7 @@ describe("a strategy of the user's", function()
       end,
     })
     assert.equal("strategy", r.stopped)
+    assert.truthy(tostring(r):find("; stopped: the strategy ended early", 1, true), tostring(r))
     assert.same({ told[2], told[2], 324 }, told)
     assert.equal(2, #r.rows)
     assert.equal(1.0, r.best.ms)

@@ -213,6 +213,7 @@ local function check_known(state, name, at)
   if state.known and not state.known[name] then
     local near = nearest(name, state.known_list)
     local hint = near and (", did you mean '%s'?"):format(near)
+      or #state.known_list == 0 and "; there are none"
       or "; there are " .. table.concat(state.known_list, ", ")
     fail(state, at, "'%s' is no parameter%s", name, hint)
   end

@@ -392,7 +392,7 @@ function drawHead() {
       .map(([k, v]) => k + "=" + v)
       .join(" "),
     data.strategy && "strategy " + data.strategy,
-    data.verified ? "every result verified" : "results not verified",
+    ok && (data.verified ? "every result verified" : "results not verified"),
   ];
   byId("subtitle").textContent = about.filter(Boolean).join(" · ");
   tile(

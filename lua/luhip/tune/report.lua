@@ -20,7 +20,7 @@ local MEANING = {
   fault = "faults",
   timeout = "does not end in time",
   verify = "wrong answer",
-  objective = "the objective is no number",
+  objective = "the objective is no finite number",
 }
 
 --- Text of a number: four significant digits, no exponent for the usual.
@@ -30,7 +30,7 @@ function report.number(value)
   if math.type(value) ~= "float" then
     return tostring(value)
   end
-  return ("%.4g"):format(value)
+  return value ~= value and "nan" or ("%.4g"):format(value) -- C's has the sign of a nan, which says nothing
 end
 
 --- Text of a configuration: "BX=16 BY=8".
@@ -247,6 +247,7 @@ end
 local STOPPED = {
   configs = "the budget of configurations is used up",
   seconds = "the budget of time is used up",
+  strategy = "the strategy ended early",
   interrupted = "interrupted",
   poisoned = "the device did not survive a fault",
 }

@@ -43,8 +43,10 @@ local function compute_metrics(self, row)
   end
   for _, goal in ipairs(self.plan.goals) do
     local value = row[goal.name]
-    if type(value) ~= "number" or value ~= value then
+    if type(value) ~= "number" then
       errors.raise("argument", "objective '%s' is %s, not a number", goal.name, tostring(value))
+    elseif value - value ~= 0 then -- which would win, or be beaten by nothing
+      errors.raise("argument", "objective '%s' is %s, not a finite number", goal.name, report.number(value))
     end
   end
 end

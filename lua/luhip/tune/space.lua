@@ -263,15 +263,19 @@ local function check_satisfiable(self)
   errors.raise("argument", "no valid configuration: of %s, %s", tostring(self.product), table.concat(lines, ", "))
 end
 
+local function tests(n)
+  return n == 1 and "1 test, which counts as not satisfied" or ("%d tests, which count as not satisfied"):format(n)
+end
+
 local function warn(self)
   for _, r in ipairs(self._removals) do
     if r.undefined > 0 then
-      local zero = "constraint '%s' divides by zero in %d tests, which count as not satisfied"
-      self.warnings[#self.warnings + 1] = zero:format(expr.excerpt(r.text), r.undefined)
+      local zero = "constraint '%s' divides by zero in %s"
+      self.warnings[#self.warnings + 1] = zero:format(expr.excerpt(r.text), tests(r.undefined))
     end
     if r.failed > 0 then
-      local failed = "constraint '%s' fails in %d tests, which count as not satisfied; the first: %s"
-      self.warnings[#self.warnings + 1] = failed:format(expr.excerpt(r.text), r.failed, r.why)
+      local failed = "constraint '%s' fails in %s; the first: %s"
+      self.warnings[#self.warnings + 1] = failed:format(expr.excerpt(r.text), tests(r.failed), r.why)
     end
   end
 end
