@@ -47,8 +47,10 @@ local function script(behaviour)
 end
 
 local function luhip(words, folder, options)
-  local command = { support.interpreter, support.root .. "/lua/luhip/cli.lua", "tune" }
-  table.move(words, 1, #words, 4, command)
+  -- whoever runs the specs may ignore them, as nohup does
+  local command = { "env", "--default-signal=HUP,INT,TERM", support.interpreter }
+  table.move({ support.root .. "/lua/luhip/cli.lua", "tune" }, 1, 2, #command + 1, command)
+  table.move(words, 1, #words, #command + 1, command)
   options = options or {}
   options.env, options.directory = support.environment(), folder
   return support.run(command, options)
@@ -142,6 +144,40 @@ describe("luhip tune", function()
     for a, count in pairs(logged(folder)) do
       assert.equal(1, count, a)
     end
+  end)
+
+  it("blames no configuration when somebody ends it, and says which signal that was", function()
+    local behaviour = [[
+      local told = io.open(%q)
+      if defines.A == "3" and told then
+        told:close()
+        local ours, parent = core.pid(), require("luhip.tune.overrides").get().parent
+        -- not os.execute, which ignores SIGINT meanwhile
+        io.popen(("kill -%%s %%s"):format("%s", ("%s"):gsub("ours", ours):gsub("parent", parent))):close()
+        while true do end
+      end]]
+    local function check(name, signal, whom)
+      local flag = support.temporary_directory() .. "/told"
+      local path, folder = script(behaviour:format(flag, name, whom))
+      support.write_file(flag, "")
+      for _ = 1, 3 do
+        local ended = luhip({ "--resume", path }, folder)
+        assert.equal(signal, ended.signal, ended.stderr)
+        local rows = store.read(folder .. "/work.tune"):rows()
+        assert.equal(2, #rows, name .. " to " .. whom)
+      end
+      assert.equal(3, logged(folder)["3"])
+      os.remove(flag)
+      local result = luhip({ "--resume", path }, folder)
+      assert.equal(0, result.code, result.stderr)
+      assert.truthy(result.stdout:find("done\t8\t8", 1, true), result.stdout)
+    end
+    check("TERM", 15, "ours")
+    check("TERM", 15, "parent")
+    check("TERM", 15, "parent ours")
+    check("HUP", 1, "ours")
+    check("HUP", 1, "parent")
+    check("INT", 2, "parent ours")
   end)
 
   it("replaces a device that did not survive", function()

@@ -63,5 +63,6 @@ const luaL_Reg lb_tune_functions[] = {
     {"companion", lb_make_companion},
     {"companion_of_parent", lb_attach_companion},
     {"executable", lb_executable},
+    {"watch", lb_watch},
     {NULL, NULL},
 };

@@ -24,6 +24,7 @@ int lb_make_explorer(lua_State *L);   /* explorer.c: core.explorer */
 int lb_make_companion(lua_State *L);  /* companion.c: core.companion, core.companion_of_parent, core.executable */
 int lb_attach_companion(lua_State *L);
 int lb_executable(lua_State *L);
+int lb_watch(lua_State *L); /* watch.c: core.watch */
 
 /* The built space of the core.space at idx; lasts as long as that is neither freed nor collected. */
 struct tune_space;

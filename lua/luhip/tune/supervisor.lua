@@ -4,7 +4,8 @@
 -- process of its own. When that ends by a signal, or says that its device did not survive, the configuration that was
 -- being tried is blamed, once, in the store, and the script is run again: it takes what is finished out of the store
 -- and goes on. A worker that is killed from outside (SIGKILL, which may be the system's lack of memory) leaves no blame
--- the first time; a configuration that was started twice without an end is.
+-- the first time; a configuration that was started twice without an end is. Who asks the worker or this process to end
+-- (Ctrl-C, SIGTERM, SIGHUP) ends both, and no configuration is to blame: what was tried then gets its end in the store.
 -- Dependencies: luhip.core, luhip.tune.{failure,interpreter,overrides,report,store}.
 -- @module luhip.tune.supervisor
 
@@ -17,7 +18,7 @@ local store = require "luhip.tune.store"
 
 local supervisor = {}
 
-local KILL, ALARM = 9, 14
+local INTERRUPT, KILL, ALARM = 2, 9, 14
 local ENDING = { [1] = true, [2] = true, [3] = true, [15] = true } -- HUP, INT, QUIT, TERM: somebody wants us to end
 
 local function say(format, ...)
@@ -28,7 +29,8 @@ local function quote(text)
   return "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
--- Runs the words in a process that this one waits for. The interpreter is the one that runs this.
+-- Runs the words in a process that this one waits for. The interpreter is the one that runs this. How it ended, and the
+-- signal that asked this process to end meanwhile.
 local function run_worker(words, given)
   local command = { ("export %s=%s; exec"):format(overrides.VARIABLE, quote(core.json_text(given))) }
   if given.device then
@@ -38,8 +40,7 @@ local function run_worker(words, given)
   for _, word in ipairs(words) do
     command[#command + 1] = quote(word)
   end
-  local _, how, code = os.execute(table.concat(command, " "))
-  return how, code
+  return core.watch(table.concat(command, " "))
 end
 
 -- What the worker reported: stores with the number of records they had, and how its runs ended.
@@ -58,18 +59,37 @@ local function read_status(path, from)
   return opened, runs, count
 end
 
--- The configuration that the worker started last and has no end.
+-- The configurations that the worker started and that have no end, in order: several devices try several at once.
 local function unfinished(stored, opening)
-  local open
+  local open = {}
   for n = opening.records + 1, stored.count do
     local record = stored:record(n)
+    for i = #open, 1, -1 do
+      if record.key == open[i].key and store.config_text(record.params) == store.config_text(open[i].params) then
+        table.remove(open, i)
+      end
+    end
     if record.kind == "start" and record.pid == opening.pid then
-      open = record
-    elseif open and record.key == open.key and store.config_text(record.params) == store.config_text(open.params) then
-      open = nil
+      open[#open + 1] = record
     end
   end
   return open
+end
+
+-- Ends what the worker was trying when somebody ended it: nothing is to blame for that. Claims in a database end with
+-- their connection.
+local function abandon(opened)
+  for path, opening in pairs(opened) do
+    local stored = not store.is_database(path) and store.read(path)
+    local open = stored and unfinished(stored, opening) or {}
+    local s = #open > 0 and store.open(path)
+    for _, start in ipairs(open) do
+      s:append { kind = "end", name = start.name, key = start.key, params = start.params, pid = start.pid }
+    end
+    if s then
+      s:close()
+    end
+  end
 end
 
 -- A row for it, like those of its key.
@@ -103,7 +123,8 @@ end
 local function find_blame(opened, code, hang)
   for path, opening in pairs(opened) do
     local stored = store.read(path)
-    local start = stored and unfinished(stored, opening)
+    local open = stored and unfinished(stored, opening) or {}
+    local start = open[#open]
     if start and code == KILL then
       say("the worker process was killed while it tried %s; it is tried once more", config_of(start))
       return true
@@ -122,9 +143,9 @@ local function find_blame(opened, code, hang)
   return false
 end
 
-local function poisoned(runs)
+local function has_stopped(runs, why)
   for _, run in ipairs(runs) do
-    if run.stopped == "poisoned" then
+    if run.stopped == why then
       return true
     end
   end
@@ -150,19 +171,29 @@ local function final_code(code, runs)
   return code
 end
 
+-- The signal by which somebody ended the worker or wants us to end; nil where nobody did.
+local function ending(how, code, asked, runs)
+  if asked or how == "signal" and ENDING[code] then
+    return asked or code
+  end
+  return has_stopped(runs, "interrupted") and INTERRUPT or nil
+end
+
 local function supervise(words, given)
   local first, seen, progress = {}, 0, -1
   while true do
-    local how, code = run_worker(words, given)
+    local how, code, asked = run_worker(words, given)
     local opened, runs
     opened, runs, seen = read_status(given.status, seen)
     for path, opening in pairs(opened) do
       first[path] = first[path] or opening.records
     end
-    if how == "exit" and not poisoned(runs) then
+    local signal = ending(how, code, asked, runs)
+    if signal then
+      abandon(opened)
+      return 128 + signal
+    elseif how == "exit" and not has_stopped(runs, "poisoned") then
       return final_code(code, runs)
-    elseif how == "signal" and ENDING[code] then
-      return 128 + code
     end
     if how == "exit" then
       say "the device did not survive a configuration; going on with a new process"
@@ -183,7 +214,8 @@ end
 --- Runs a script's tuning under watch.
 -- @tparam {string,...} words the command line behind the interpreter: cli.lua, the script, its arguments
 -- @tparam table given what the runs are told, see luhip.tune.overrides
--- @treturn integer the exit code: the script's; 1 when a run found no winner or nothing can go on
+-- @treturn integer the exit code: the script's; 1 when a run found no winner or nothing can go on; 128 and the
+--   signal's number when a signal asked to end (130: Ctrl-C)
 function supervisor.run(words, given)
   given.status, given.parent = os.tmpname(), core.pid()
   if given.device then
