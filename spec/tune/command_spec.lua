@@ -65,19 +65,127 @@ local function logged(folder)
 end
 
 describe("luhip tune", function()
-  it("runs a script whose rows are kept, and does not measure them again when it resumes", function()
+  it("runs a script whose rows are kept, and does not measure them again but with --no-resume", function()
     local path, folder = script ""
     local first = luhip({ path }, folder)
     assert.equal(0, first.code, first.stderr)
     assert.truthy(first.stdout:find("done\t8\t8", 1, true))
     assert.equal(8, #store.read(folder .. "/work.tune"):rows())
-    local again = luhip({ "--resume", path }, folder)
-    assert.truthy(again.stdout:find("done\t8\t8", 1, true))
+    for _, words in ipairs { { path }, { "--resume", path } } do
+      local again = luhip(words, folder)
+      assert.truthy(again.stdout:find("done\t8\t8", 1, true))
+    end
     for _, count in pairs(logged(folder)) do
       assert.equal(1, count)
     end
-    luhip({ path }, folder)
-    assert.equal(2, logged(folder)["1"], "without --resume everything is measured anew")
+    luhip({ "--no-resume", path }, folder)
+    assert.equal(2, logged(folder)["1"])
+  end)
+
+  it("leaves resume as the script has it, unless it is told", function()
+    local path, folder = script ""
+    local text = support.read_file(path):gsub('name = "k"', 'resume = false, store = "own.tune", name = "k"', 1)
+    support.write_file(path, text)
+    for times, words in ipairs { { path }, { path }, { "--resume", path } } do
+      assert.equal(0, luhip(words, folder).code)
+      assert.equal(math.min(times, 2), logged(folder)["1"])
+    end
+    assert.equal(8, #store.read(folder .. "/own.tune"):rows())
+    support.write_file(path, (text:gsub("resume = false, ", "")))
+    assert.equal(0, luhip({ path }, folder).code)
+    assert.equal(2, logged(folder)["1"], "a script whose store has all rows")
+  end)
+
+  it("loses nothing of a run that resumes nothing when its process dies", function()
+    local path, folder = script [[
+      if defines.A == "3" then
+        os.execute("kill -ABRT " .. core.pid())
+      end]]
+    for times = 1, 2 do
+      local result = luhip({ "--no-resume", path }, folder)
+      assert.truthy(result.stdout:find("done\t8\t7", 1, true), result.stdout)
+      for a, count in pairs(logged(folder)) do
+        assert.equal(times, count, a)
+      end
+    end
+  end)
+
+  it("tells its own words from the script's", function()
+    local folder = support.temporary_directory()
+    support.write_file(folder .. "/-w.lua", 'print("words", ...)')
+    support.write_file(folder .. "/w.lua", 'print("words", ...)')
+    local function run(code, text, ...)
+      local result = luhip({ ... }, folder)
+      assert.equal(code, result.code, result.stderr)
+      assert.truthy((result.stdout .. result.stderr):find(text, 1, true), result.stdout .. result.stderr)
+      return result
+    end
+    for _, word in ipairs { "--help", "-h" } do
+      assert.is_nil(run(0, "usage: luhip tune", "w.lua", word).stdout:find("words", 1, true))
+      run(0, "usage: luhip tune", "inspect", word)
+    end
+    for word, option in pairs { ["--budgit"] = "budget", ["--reportt=x"] = "report", ["--csb"] = "csv" } do
+      local result = run(2, ("did you mean --%s?"):format(option), "w.lua", word, "5")
+      assert.truthy(result.stderr:find(("unknown option '%s'"):format(word), 1, true))
+      assert.equal("", result.stdout)
+    end
+    run(2, "--resume takes no value", "--resume=5", "w.lua")
+    -- none of these tunes, which is a failure for another reason
+    run(1, "words\t--cpu\t--size=3\t-x\n", "w.lua", "--cpu", "--size=3", "-x")
+    run(1, "words\ta\t--help\t--budgit\t--\n", "w.lua", "a", "--budget", "5", "--", "--help", "--budgit", "--")
+    run(1, "words\t--budget\n", "--", "w.lua", "--budget")
+    run(1, "words\t1\n", "--", "-w.lua", "1")
+    run(2, "a script is missing", "--")
+  end)
+
+  it("says that a script ran no tuning", function()
+    local folder = support.temporary_directory()
+    support.write_file(folder .. "/n.lua", "")
+    local result = luhip({ "n.lua", "--report", "n.html" }, folder)
+    assert.equal(1, result.code)
+    assert.equal("luhip tune: n.lua ran no tuning: it came to no tune { ... }\n", result.stderr)
+  end)
+
+  it("looks at the places of its files before anything runs", function()
+    local path, folder = script ""
+    for option, place in pairs { report = "nowhere/x.html", csv = "work.lua/x.csv", t4 = "." } do
+      local result = luhip({ path, "--" .. option, place }, folder)
+      assert.equal(2, result.code)
+      assert.truthy(result.stderr:find("^luhip tune: %-%-" .. option .. ": [^\n]+folder[^\n]*\n$"), result.stderr)
+    end
+    local result = luhip({ path, "--csv", "x", "--t4", "x" }, folder)
+    assert.truthy(result.stderr:find("is the file of --t4 already", 1, true), result.stderr)
+    assert.is_nil(io.open(folder .. "/log"))
+  end)
+
+  it("writes the other files and the result when one cannot be written in the end", function()
+    local path, folder = script ""
+    local out = folder .. "/out"
+    assert(os.execute("mkdir " .. out))
+    local text = support.read_file(path):gsub("local result = tune", ("os.remove(%q)\n%%0"):format(out), 1)
+    support.write_file(path, text)
+    local result = luhip({ path, "--report", "out/x.html", "--csv", "x.csv" }, folder)
+    assert.equal(1, result.code)
+    assert.truthy(result.stdout:find("done\t8\t8", 1, true), result.stdout)
+    assert.truthy(result.stderr:find("luhip tune: --report: cannot write ", 1, true), result.stderr)
+    assert.is_nil(result.stderr:find("traceback", 1, true))
+    assert.truthy(support.read_file(folder .. "/x.csv"))
+  end)
+
+  it("gives each run of a script files of its own, and says which", function()
+    local path, folder = script ""
+    local text = support.read_file(path)
+    local run = text:match "local result = (tune %b{})"
+    for _, name in ipairs { "second", "a/b", "second" } do
+      text = text .. "\n" .. run:gsub('name = "k"', ("name = %q"):format(name), 1)
+    end
+    support.write_file(path, text)
+    local result = luhip({ path, "--report", "x.html", "--csv=x", "--t4", "/dev/null" }, folder)
+    assert.equal(0, result.code, result.stderr)
+    for _, name in ipairs { "x.html", "x-second.html", "x-a_b.html", "x-second-4.html", "x", "x-second", "x-a_b" } do
+      assert.truthy(support.read_file(folder .. "/" .. name), name)
+      assert.truthy(result.stderr:find("/" .. name .. " ", 1, true), result.stderr)
+    end
   end)
 
   it("loses and repeats nothing when it is killed in the middle and resumed", function()

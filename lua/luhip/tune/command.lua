@@ -1,6 +1,6 @@
 --- `luhip tune`: runs a tuning script under watch; inspects, merges, converts and prunes stores.
--- Dependencies: luhip.core, luhip.errors, luhip.missing_path, luhip.nearest, luhip.whole_file,
--- luhip.tune.{export,import,ranks,report,store,supervisor}.
+-- Dependencies: luhip.core, luhip.errors, luhip.missing_path, luhip.whole_file,
+-- luhip.tune.{export,import,outputs,ranks,report,store,supervisor,words}.
 -- @module luhip.tune.command
 
 local core = require "luhip.core"
@@ -8,7 +8,8 @@ local errors = require "luhip.errors"
 local export = require "luhip.tune.export"
 local import = require "luhip.tune.import"
 local missing_path = require "luhip.missing_path"
-local nearest = require "luhip.nearest"
+local option_words = require "luhip.tune.words"
+local outputs = require "luhip.tune.outputs"
 local ranks = require "luhip.tune.ranks"
 local report = require "luhip.tune.report"
 local store = require "luhip.tune.store"
@@ -18,14 +19,16 @@ local whole_file = require "luhip.whole_file"
 local command = {}
 
 local USAGE = [[
-usage: luhip tune [options] script.lua [arguments]   run a script; its tuning runs obey the options
+usage: luhip tune [options] script.lua [arguments]   run a script; its tuning runs obey the options, which may stand
+                                                     behind it too; what follows a -- there is the script's own
          --budget N        stop after N seconds (60, 60s) or N configurations (200c); may be given twice
          --store FILE      where rows are kept: instead of the script's, or SCRIPT.tune where it has none
-         --resume          what the store knows is not measured again
+         --resume          what the store knows is not measured again, also where the script says resume = false
+         --no-resume       everything is measured again; without either it is as the script says, by default resumed
          --hang N          a configuration that takes longer than N seconds ends its process (default 300)
          --worker URL      works at the runs of the script together with all who are given the same database:
                            postgres://user@host/base; the same command under srun, mpirun or ssh is one more worker
-         --report FILE     a page of the result, in HTML
+         --report FILE     a page of the result, in HTML; FILE-NAME of further runs of the script, as of --t4, --csv
          --t4 FILE         the rows as T4, a JSON format
          --csv FILE        the rows as CSV
        luhip tune inspect STORE...                   what is in there
@@ -49,51 +52,6 @@ local function complain(format, ...)
 end
 
 -- ---- options ------------------------------------------------------------------------------------------------------
-
-local function unknown_option(word, name, known)
-  local names = {}
-  for one in pairs(known) do
-    names[#names + 1] = one
-  end
-  table.sort(names)
-  local near = nearest(name, names)
-  return ("unknown option '%s'; %s"):format(
-    word,
-    near and ("did you mean --%s?"):format(near) or "see luhip tune --help"
-  )
-end
-
--- Reads leading or all options out of words: { name = true (takes a value) or false }. Gives options, the other words,
--- or nil and what is wrong. `leading`: what follows the first other word is not looked at.
-local function read_options(words, known, leading)
-  local options, rest, i = {}, {}, 1
-  while i <= #words do
-    local word = words[i]
-    local name, value = word:match "^%-%-([%w_]+)=(.*)$"
-    name = name or word:match "^%-%-([%w_]+)$"
-    if not name or (leading and #rest > 0 and known[name] == nil) then
-      rest[#rest + 1] = word
-    elseif known[name] == nil then
-      return nil, unknown_option(word, name, known)
-    elseif known[name] and not value then
-      i = i + 1
-      value = words[i]
-      if not value then
-        return nil, ("%s needs a value"):format(word)
-      end
-    end
-    if name and known[name] ~= nil then
-      options[name] = options[name] or {}
-      table.insert(options[name], value or true)
-    end
-    i = i + 1
-  end
-  return options, rest
-end
-
-local function last(options, name)
-  return options[name] and options[name][#options[name]]
-end
 
 local function read_budget(texts)
   local budget = {}
@@ -119,6 +77,7 @@ local RUN = {
   budget = true,
   csv = true,
   hang = true,
+  ["no-resume"] = false,
   report = true,
   resume = false,
   store = true,
@@ -134,8 +93,55 @@ local function absolute(path)
   return path and path:sub(1, 1) ~= "/" and core.working_folder and core.working_folder() .. "/" .. path or path
 end
 
+-- What the options say that is no path: budget, hang, resume, worker; or nil and what is wrong.
+local function read_told(options)
+  local budget, wrong = read_budget(options.budget)
+  if not budget then
+    return nil, wrong
+  end
+  local hang = options.hang and math.tointeger(tonumber(option_words.last(options, "hang")))
+    or not options.hang and HANG
+  local worker, afresh = option_words.last(options, "worker"), options["no-resume"] ~= nil
+  if not hang or hang < 1 then
+    return nil, ("--hang: '%s' is no number of seconds"):format(option_words.last(options, "hang"))
+  elseif worker and not store.is_database(worker) then
+    return nil, ("--worker: '%s' is no database (postgres://user@host/base)"):format(worker)
+  elseif worker and options.store then
+    return nil, "--worker names the store already; --store beside it says another"
+  elseif options.store and store.wrong_scheme(option_words.last(options, "store")) then
+    return nil, ("--store: %s"):format(store.wrong_scheme(option_words.last(options, "store")))
+  elseif worker and afresh then
+    return nil, "--worker goes on with what the database knows; --no-resume beside it says otherwise"
+  elseif options.resume and afresh then
+    return nil, "--resume and --no-resume say the opposite of each other"
+  end
+  local told = { budget = next(budget) and budget or nil, hang = hang, worker = worker ~= nil or nil }
+  if worker or options.resume then
+    told.resume = true
+  elseif afresh then
+    told.resume = false
+  end
+  told.store, told.device = worker, worker and ranks.device() or nil
+  return told
+end
+
+-- Runs the script, and looks at what its runs told of themselves.
+local function supervise(words, told)
+  told.outcome = os.tmpname()
+  local ok, code = pcall(supervisor.run, words, told)
+  local tuned, unwritten = outputs.outcome(told.outcome)
+  os.remove(told.outcome)
+  if not ok then
+    error(code, 0)
+  elseif code == 0 and not tuned then
+    complain("%s ran no tuning: it came to no tune { ... }", words[2])
+    return 1
+  end
+  return code == 0 and unwritten and 1 or code
+end
+
 local function run_script(words, cli)
-  local options, rest = read_options(words, RUN, true)
+  local options, rest, before = option_words.read(words, RUN, true)
   if not options then
     return complain("%s", rest)
   elseif #rest == 0 then
@@ -143,25 +149,23 @@ local function run_script(words, cli)
   end
   local script = rest[1]
   if script:find "^%-." then
-    return complain("%s", unknown_option(script, script, RUN))
+    if before ~= 0 then
+      return complain("%s", option_words.unknown(script, script, RUN))
+    end
+    script = "./" .. script
+    rest[1] = script
   end
-  local budget, wrong = read_budget(options.budget)
-  if not budget then
+  local told, wrong = read_told(options)
+  if not told then
     return complain("%s", wrong)
   end
-  local hang = options.hang and math.tointeger(tonumber(last(options, "hang"))) or not options.hang and HANG
-  if not hang or hang < 1 then
-    return complain("--hang: '%s' is no number of seconds", last(options, "hang"))
+  told.store = told.store or absolute(option_words.last(options, "store"))
+  for _, name in ipairs(outputs.NAMES) do
+    told[name] = absolute(option_words.last(options, name))
   end
-  local worker = last(options, "worker")
-  if worker and not store.is_database(worker) then
-    return complain("--worker: '%s' is no database (postgres://user@host/base)", worker)
-  elseif worker and options.store then
-    return complain "--worker names the store already; --store beside it says another"
-  end
-  local place = last(options, "store") and store.wrong_scheme(last(options, "store"))
-  if place then
-    return complain("--store: %s", place)
+  wrong = outputs.wrong(told)
+  if wrong then
+    return complain("%s", wrong)
   end
   local file, why = io.open(script, "r")
   if not file then
@@ -169,18 +173,8 @@ local function run_script(words, cli)
     return 1
   end
   file:close()
-  return supervisor.run({ cli, table.unpack(rest) }, {
-    budget = next(budget) and budget or nil,
-    store = worker or absolute(last(options, "store")),
-    worker = worker ~= nil or nil,
-    device = worker and ranks.device() or nil,
-    default_store = absolute(script:match "([^/]+)$":gsub("%.lua$", "") .. ".tune"),
-    resume = worker ~= nil or last(options, "resume") or false,
-    hang = hang,
-    report = absolute(last(options, "report")),
-    t4 = absolute(last(options, "t4")),
-    csv = absolute(last(options, "csv")),
-  })
+  told.default_store = absolute(script:match "([^/]+)$":gsub("%.lua$", "") .. ".tune")
+  return supervise({ cli, table.unpack(rest) }, told)
 end
 
 -- ---- stores -------------------------------------------------------------------------------------------------------
@@ -239,7 +233,7 @@ local function counted(n, what)
 end
 
 local function inspect(given)
-  local options, words = read_options(given, {})
+  local options, words = option_words.read(given, {})
   if not options or #words == 0 then
     return complain("inspect: %s", options and "a store is missing" or words)
   end
@@ -290,7 +284,7 @@ local function add_rows(target, rows)
 end
 
 local function merge(given)
-  local options, words = read_options(given, {})
+  local options, words = option_words.read(given, {})
   if not options or #words < 2 then
     return complain("merge: %s", options and "OUT and at least one store expected" or words)
   end
@@ -325,11 +319,11 @@ local function write_json(path, rows, format)
 end
 
 local function convert(words)
-  local options, rest = read_options(words, CONVERT)
+  local options, rest = option_words.read(words, CONVERT)
   if not options or #rest ~= 2 then
     return complain("convert: %s", options and "IN and OUT expected" or rest)
   end
-  local from, to, format = rest[1], rest[2], last(options, "format") or "t4"
+  local from, to, format = rest[1], rest[2], option_words.last(options, "format") or "t4"
   local ending = store.is_database(to) and "tune" or to:match "[^/.]%.([^/.]*)$"
   if format ~= "t4" and format ~= "kernel_tuner" then
     return complain("convert: no format '%s'; there are t4 and kernel_tuner", format)
@@ -340,7 +334,8 @@ local function convert(words)
   end
   local rows
   if is_json(from) then
-    local read = import.read(from, { name = last(options, "name"), device = last(options, "device") })
+    local read =
+      import.read(from, { name = option_words.last(options, "name"), device = option_words.last(options, "device") })
     if read.lost then
       io.stderr:write(
         ("luhip tune: %s: it ends early, in the middle of a record; read is what is whole\n"):format(from)
@@ -417,13 +412,13 @@ local function replace(stored, rows)
 end
 
 local function prune(words)
-  local options, rest = read_options(words, { keep = true, failures = false })
+  local options, rest = option_words.read(words, { keep = true, failures = false })
   if not options or #rest ~= 1 then
     return complain("prune: %s", options and "one store expected" or rest)
   end
-  local keep, path = math.tointeger(tonumber(last(options, "keep") or 10)), rest[1]
+  local keep, path = math.tointeger(tonumber(option_words.last(options, "keep") or 10)), rest[1]
   if not keep or keep < 1 then
-    return complain("prune: --keep: '%s' is no number of rows", last(options, "keep"))
+    return complain("prune: --keep: '%s' is no number of rows", option_words.last(options, "keep"))
   elseif store.is_database(path) then
     return complain "prune: a store's file expected; a database is pruned in SQL"
   end
@@ -431,7 +426,7 @@ local function prune(words)
   local journal <close> = core.journal(path)
   journal:lock()
   local stored = open_to_read(path)
-  local kept, count = choose(stored, keep, last(options, "failures"))
+  local kept, count = choose(stored, keep, option_words.last(options, "failures"))
   replace(stored, kept)
   print(("%s: %d of %d rows kept"):format(path, #kept, count))
   return 0
@@ -439,13 +434,25 @@ end
 
 local COMMANDS = { inspect = inspect, merge = merge, convert = convert, prune = prune }
 
+-- Whether the options are asked for, by a word that is not the script's own.
+local function wants_help(words)
+  for _, word in ipairs(words) do
+    if word == "--" then
+      return false
+    elseif word == "--help" or word == "-h" then
+      return true
+    end
+  end
+  return false
+end
+
 --- Runs the command.
 -- @tparam {string,...} words behind `luhip tune`
 -- @tparam string cli the path of cli.lua
 -- @treturn integer the exit code
 function command.run(words, cli)
   local first = words[1]
-  if not first or first == "--help" or first == "-h" then
+  if not first or wants_help(words) then
     io[first and "stdout" or "stderr"]:write(USAGE)
     return first and 0 or 2
   end

@@ -82,6 +82,7 @@ local errors = require "luhip.errors"
 local import = require "luhip.tune.import"
 local log = require "luhip.tune.log"
 local options = require "luhip.tune.options"
+local outputs = require "luhip.tune.outputs"
 local overrides = require "luhip.tune.overrides"
 local recorded = require "luhip.tune.recorded"
 local report = require "luhip.tune.report"
@@ -201,15 +202,7 @@ local function finish(made)
       "the device did not survive a configuration; the process that watches goes on in a new one"
     )
   end
-  if told.report then
-    made:report(told.report)
-  end
-  if told.t4 then
-    made:save_t4(told.t4)
-  end
-  if told.csv then
-    made:save_csv(told.csv)
-  end
+  outputs.write(made, told)
   return made
 end
 
@@ -228,6 +221,7 @@ end
 -- @raise kinds "argument", "type" and "shape" for options that cannot work for any candidate; buffers then hold their
 --   first content
 function tune.run(given)
+  outputs.begin(overrides.get())
   local plan = options.read(given)
   refuse_dry_runs(plan.devices)
   local draw, clear = progress_of(plan.progress)

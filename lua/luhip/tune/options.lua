@@ -348,8 +348,11 @@ local function obey(plan)
     plan.budget[key] = value
   end
   plan.store = told.store or plan.store or told.default_store
-  plan.resume, plan.worker, plan.hang = told.resume, told.worker, told.hang or plan.hang
-  plan.since = not told.resume and told.since and told.since[plan.store] or nil
+  plan.worker, plan.hang = told.worker, told.hang or plan.hang
+  if told.resume ~= nil then
+    plan.resume = told.resume
+  end
+  plan.since = plan.resume == false and told.since and told.since[plan.store] or nil
 end
 
 function read_store(given, plan)

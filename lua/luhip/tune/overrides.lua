@@ -29,9 +29,9 @@ local function read()
 end
 
 --- What this process was told.
--- @treturn ?table `budget`, `store`, `default_store`, `resume`, `since` (records by store), `hang`, `report`, `t4`,
---   `csv`, `worker` (whether the store is shared with others who work at the same run);
---   nil in a process of its own
+-- @treturn ?table `budget`, `store`, `default_store`, `resume` (nil: as the script says), `since` (records by store),
+--   `hang`, `report`, `t4`, `csv`, `outcome` (see luhip.tune.outputs), `worker` (others who work at the same run share
+--   the store); nil in a process of its own
 function overrides.get()
   if known == nil then
     known = read()
