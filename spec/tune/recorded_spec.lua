@@ -159,6 +159,16 @@ describe("simulation", function()
     assert.equal(a.best.ms, b.best.ms)
   end)
 
+  it("lets no value win that is not finite", function()
+    for _, text in ipairs { "Infinity", "-Infinity", "NaN" } do
+      local odd = load((CACHE:gsub("31.5", text)) .. ', "GFLOP/s": 7.5}}}')
+      for _, higher in ipairs { true, false } do
+        local r = tune.simulate(odd, { objective = "GFLOP/s", higher = higher, strategy = "exhaustive", budget = 100 })
+        assert.equal(7.5, r.best and r.best["GFLOP/s"], text)
+      end
+    end
+  end)
+
   it("refuses an objective that was not recorded, naming those that were", function()
     for given, hint in pairs {
       nothing = "'nothing' was not recorded; there are compile_ms, ms",

@@ -316,7 +316,8 @@ end
 -- @tparam[opt] table given `name`, `device`, `problem`: in place of what the file says, or does not say
 -- @treturn table `format` ("kernel_tuner", "t4" or "recorded"), `name`, `device`, `problem`,
 --   `params` ({ name =, values = }, ...), `rows` (records of luhip.tune.store), `cut` (whether the file ended too
---   early), `lost` (whether it ended in the middle of a record: a Kernel Tuner cache that is still open ends behind one)
+--   early), `lost` (whether it ended in the middle of a record: a Kernel Tuner cache that is still open ends behind
+--   one)
 -- @raise kinds "file" and "argument", naming the file
 function import.read(path, given)
   local text = import.text(path)

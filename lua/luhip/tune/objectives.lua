@@ -70,7 +70,7 @@ function objectives.vector(row, goals)
   local vector = {}
   for k, goal in ipairs(goals) do
     local value = row[goal.name]
-    if type(value) ~= "number" or value ~= value then
+    if type(value) ~= "number" or value - value ~= 0 then
       return nil
     end
     vector[k] = goal.higher and -value or value
@@ -93,7 +93,7 @@ local function single(goal)
   local name, higher = goal.name, goal.higher
   return function(row)
     local value = row[name]
-    if row.status ~= "ok" or type(value) ~= "number" or value ~= value then
+    if row.status ~= "ok" or type(value) ~= "number" or value - value ~= 0 then
       return math.huge
     end
     return higher and -value or value

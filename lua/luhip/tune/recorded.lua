@@ -30,7 +30,7 @@ local function sum(...)
   local total = 0
   for k = 1, select("#", ...) do
     local value = select(k, ...)
-    if type(value) == "number" and value == value and value < math.huge then
+    if type(value) == "number" and value - value == 0 then
       total = total + value
     end
   end
