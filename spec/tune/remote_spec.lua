@@ -291,6 +291,7 @@ support.each_device(function(id)
     local command = { support.interpreter, support.root .. "/lua/luhip/cli.lua", "tune", "script.lua", id }
     for _, isolate in ipairs { "", "isolate = true" } do
       os.remove(folder .. "/log")
+      os.remove(folder .. "/script.tune")
       local out, rows = run("if config.A == 3 and first 'lost' then lose() end", isolate, { command = command })
       assert.same(statuses { [3] = "fault" }, rows, out)
       has(out, "nil\t7\ttrue")
