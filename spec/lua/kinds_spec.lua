@@ -301,10 +301,10 @@ produce.not_ready = {
 }
 produce.file = {
   function()
-    require("luhip.png").write("/nonexistent/picture.png", 1, 1, "abc")
+    require("luhip.png").write("/dev/null/picture.png", 1, 1, "abc")
   end,
-  "/nonexistent/picture.png",
-  "No such file",
+  "/dev/null/picture.png",
+  "Not a directory",
 }
 produce.memory = {
   function()
