@@ -22,7 +22,8 @@ support.each_device(function(id)
       })
     end
     litter()
-    local mode = collectgarbage("incremental", 100, 1000)
+    local mode = collectgarbage "incremental"
+    local pause, multiplier = collectgarbage("setpause", 100), collectgarbage("setstepmul", 1000)
     local ok, e = pcall(function()
       for i = 1, 200 do
         x:fill(i)
@@ -31,6 +32,8 @@ support.each_device(function(id)
         collectgarbage "step"
       end
     end)
+    collectgarbage("setpause", pause)
+    collectgarbage("setstepmul", multiplier)
     collectgarbage(mode)
     done = true
     assert(ok, e)
