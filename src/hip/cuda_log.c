@@ -43,12 +43,24 @@ static long column_below(const char *line) {
   return 0;
 }
 
+/* Behind the "(12): " at `at`. */
+static const char *words_of(const char *at) {
+  return at + 1 + strspn(at + 1, "0123456789") + 3;
+}
+
+static const char catastrophe[] = "catastrophic ";
+
+/* From "error" on, where the words begin with that. */
+static const char *error_of(const char *words) {
+  if (strncmp(words, catastrophe, sizeof catastrophe - 1) == 0) words += sizeof catastrophe - 1;
+  return strncmp(words, "error", 5) == 0 ? words : NULL;
+}
+
 /* An #error of the user's is as little a failure of the compiler as clang's. */
 static const char *without_catastrophe(const char *words) {
-  static const char severity[] = "catastrophic ", directive[] = "error: #error directive";
-  bool raised = strncmp(words, severity, sizeof severity - 1) == 0 &&
-                strncmp(words + sizeof severity - 1, directive, sizeof directive - 1) == 0;
-  return raised ? words + sizeof severity - 1 : words;
+  static const char directive[] = "error: #error directive";
+  const char *error = error_of(words);
+  return error && strncmp(error, directive, sizeof directive - 1) == 0 ? error : words;
 }
 
 /* What follows "Note #12-D: ", or NULL. */
@@ -64,19 +76,12 @@ static void add_words(struct text *out, const char *from, const char *to) {
   for (; from < to; from++) text_append(out, *from == '"' ? "'" : from, 1);
 }
 
-static bool is_error(const char *at, const char *end) {
-  static const char severity[] = "catastrophic ";
-  const char *words = at + 1 + strspn(at + 1, "0123456789") + 3;
-  if (strncmp(words, severity, sizeof severity - 1) == 0) words += sizeof severity - 1;
-  return end - words > 5 && strncmp(words, "error", 5) == 0;
-}
-
 void cuda_log_rewrite(const char *log, struct text *out) {
   static const char names[] = "__nv_name_map(";
   unsigned errors = 0;
   for (const char *line = log; *line;) {
     const char *end = line_end(line), *next = next_line(line), *at = place(line, end), *note = note_text(line);
-    errors += at && is_error(at, end);
+    errors += at && error_of(words_of(at));
     if (errors > ERRORS_SHOWN) { /* as clang ends, which counts no further either */
       text_printf(out, "fatal error: too many errors, those behind the first %d are not shown\n", ERRORS_SHOWN);
       return;
@@ -94,7 +99,7 @@ void cuda_log_rewrite(const char *log, struct text *out) {
       text_printf(out, ":%.*s", (int)digits, at + 1);
       if (column) text_printf(out, ":%ld", column);
       text_add(out, ": ");
-      add_words(out, without_catastrophe(at + 1 + digits + 3), end);
+      add_words(out, without_catastrophe(words_of(at)), end);
       text_add(out, *end ? "\n" : "");
     } else if (note) {
       text_add(out, "note: candidate not viable: ");

@@ -271,8 +271,7 @@ static int kernel_launch(lua_State *L) {
 /* The call of a launcher, with the kernel's arguments. */
 static int launcher_call(lua_State *L) {
   const struct lb_state *state = state_upvalue(L);
-  const struct lb_launcher *launcher = lb_test(L, 1, LB_LAUNCHER);
-  if (!launcher) launcher = lb_check(L, 1, LB_LAUNCHER);
+  const struct lb_launcher *launcher = lb_check(L, 1, LB_LAUNCHER);
   struct arguments arguments;
   luhip_error *error = NULL;
   luhip_status status;

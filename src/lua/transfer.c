@@ -9,12 +9,14 @@
 
 /* ---- the calls ------------------------------------------------------------------------------------------------------------ */
 
-void lb_transfer_write(lua_State *L, struct lb_device *owner, luhip_source *sources, size_t n) {
+/* array: where the array is that is the one source, looked into at each try, as a hook can free it; 0: none is. */
+static void write_sources(lua_State *L, struct lb_device *owner, luhip_source *sources, size_t n, int array) {
   const struct lb_state *state = lb_state(L);
   luhip_error *error = NULL;
   luhip_status status;
   struct lb_tries tries = {0};
   do {
+    if (array) lb_array_source(L, lb_check_array(L, array)->array, luhip_buffer_layout(sources->buffer), sources);
     struct lb_scope scope = lb_scope(L, state, owner);
     if (scope.dry) return;
     luhip_device *device = lb_owner(L, owner);
@@ -22,6 +24,15 @@ void lb_transfer_write(lua_State *L, struct lb_device *owner, luhip_source *sour
     status = luhip_write(device, scope.stream, sources, n, &error);
   } while (lb_retry(L, owner, status, &error, &tries));
   if (status != LUHIP_OK) lb_fail(L, status, error);
+}
+
+void lb_transfer_write(lua_State *L, struct lb_device *owner, luhip_source *sources, size_t n) {
+  write_sources(L, owner, sources, n, 0);
+}
+
+void lb_transfer_write_array(lua_State *L, int idx, struct lb_device *owner, luhip_buffer *buffer) {
+  luhip_source source = {.buffer = buffer};
+  write_sources(L, owner, &source, 1, idx);
 }
 
 void lb_transfer_fill(lua_State *L, struct lb_device *owner, luhip_buffer *buffer, const void *element) {
@@ -34,24 +45,6 @@ void lb_transfer_fill(lua_State *L, struct lb_device *owner, luhip_buffer *buffe
     if (scope.dry) return;
     lb_try(L, state, &tries);
     status = luhip_fill(buffer, scope.stream, element, &error);
-  } while (lb_retry(L, owner, status, &error, &tries));
-  if (status != LUHIP_OK) lb_fail(L, status, error);
-}
-
-/* The array is looked into at each try: a hook can free it. */
-void lb_transfer_write_array(lua_State *L, int idx, struct lb_device *owner, luhip_buffer *buffer) {
-  const struct lb_state *state = lb_state(L);
-  luhip_error *error = NULL;
-  luhip_status status;
-  struct lb_tries tries = {0};
-  do {
-    luhip_source source = {.buffer = buffer};
-    lb_array_source(L, lb_check_array(L, idx)->array, luhip_buffer_layout(buffer), &source);
-    struct lb_scope scope = lb_scope(L, state, owner);
-    if (scope.dry) return;
-    luhip_device *device = lb_owner(L, owner);
-    lb_try(L, state, &tries);
-    status = luhip_write(device, scope.stream, &source, 1, &error);
   } while (lb_retry(L, owner, status, &error, &tries));
   if (status != LUHIP_OK) lb_fail(L, status, error);
 }

@@ -246,26 +246,8 @@ end
 
 -- ---- what recorded runs are read of besides ------------------------------------------------------------------------
 
-local ROW = { "status", "ms", "median", "min", "samples", "kept", "compile_ms", "registers", "shared_bytes" }
-local NO_METRIC = { params = true }
-for _, field in ipairs(ROW) do
-  NO_METRIC[field] = true
-end
-
 local function recorded_record(row, common)
-  local record = { kind = "row", params = row.params, objective = "ms" }
-  for name, value in pairs(common) do
-    record[name] = value
-  end
-  for _, field in ipairs(ROW) do
-    record[field] = row[field]
-  end
-  for name, value in pairs(row) do
-    if not NO_METRIC[name] and type(value) == "number" then
-      record.metrics = record.metrics or {}
-      record.metrics[name] = value
-    end
-  end
+  local record = recorded.record(row, common)
   if row.status ~= "ok" then
     record.error = { kind = row.status == "compile" and "compile" or "driver", message = "recorded as " .. row.status }
   end

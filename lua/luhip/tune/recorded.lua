@@ -232,7 +232,8 @@ local function ktt(data)
   return of_entries(nil, names, entries)
 end
 
-local OWN = { "status", "ms", "median", "min", "samples", "kept", "compile_ms", "registers", "shared_bytes" }
+-- What a row has beside its parameters, status, error and metrics, as a record of a store has it.
+recorded.FIELDS = { "ms", "median", "min", "samples", "kept", "compile_ms", "registers", "shared_bytes" }
 
 local function own(data)
   local params, names, entries = {}, {}, {}
@@ -240,8 +241,8 @@ local function own(data)
     params[param.name], names[k] = param.values, param.name
   end
   for _, row in ipairs(data.rows) do
-    local fields, ms = {}, sum(row.compile_ms, table.unpack(row.samples or {}))
-    for _, key in ipairs(OWN) do
+    local fields, ms = { status = row.status }, sum(row.compile_ms, table.unpack(row.samples or {}))
+    for _, key in ipairs(recorded.FIELDS) do
       fields[key] = row[key]
     end
     for name, value in pairs(row.metrics or {}) do
@@ -377,6 +378,32 @@ function Recorded:row(i)
     row[key] = value
   end
   return row, known[2]
+end
+
+local NO_METRIC = { params = true, status = true, error = true }
+for _, name in ipairs(recorded.FIELDS) do
+  NO_METRIC[name] = true
+end
+
+--- A row as a record of luhip.tune.store, but for its error.
+-- @tparam table row of a recorded run
+-- @tparam table common fields that all records of the run have
+-- @treturn table
+function recorded.record(row, common)
+  local record = { kind = "row", params = row.params, status = row.status, objective = "ms" }
+  for name, value in pairs(common) do
+    record[name] = value
+  end
+  for _, name in ipairs(recorded.FIELDS) do
+    record[name] = row[name]
+  end
+  for name, value in pairs(row) do
+    if not NO_METRIC[name] and type(value) == "number" then
+      record.metrics = record.metrics or {}
+      record.metrics[name] = value
+    end
+  end
+  return record
 end
 
 --- Makes a recorded run of decoded data.

@@ -1,9 +1,10 @@
 --- A simulated run whose rows a store keeps, so that it can be ended at any time and gone on with: what the store has
 -- comes out of it, with the seconds that it took, and a strategy with the same seed proposes the same again.
--- Dependencies: luhip.errors, luhip.tune.store.
+-- Dependencies: luhip.errors, luhip.tune.{recorded,store}.
 -- @module luhip.tune.replay
 
 local errors = require "luhip.errors"
+local recorded = require "luhip.tune.recorded"
 local store = require "luhip.tune.store"
 
 local replay = {}
@@ -11,26 +12,9 @@ local replay = {}
 local Replay = {}
 Replay.__index = Replay
 
-local FIELDS = { "ms", "median", "min", "samples", "kept", "compile_ms", "registers", "shared_bytes" }
-local NO_METRIC = { params = true, status = true, error = true }
-for _, name in ipairs(FIELDS) do
-  NO_METRIC[name] = true
-end
-
 local function record_of(self, row, seconds)
-  local record = { kind = "row", params = row.params, status = row.status, objective = "ms", seconds = seconds }
-  for name, value in pairs(self.common) do
-    record[name] = value
-  end
-  for _, name in ipairs(FIELDS) do
-    record[name] = row[name]
-  end
-  for name, value in pairs(row) do
-    if not NO_METRIC[name] and type(value) == "number" then
-      record.metrics = record.metrics or {}
-      record.metrics[name] = value
-    end
-  end
+  local record = recorded.record(row, self.common)
+  record.seconds = seconds
   if row.error then
     record.error = { kind = errors.kind(row.error) or "argument", message = errors.message(row.error) }
   end
@@ -45,7 +29,7 @@ local function row_of(record)
   for name, value in pairs(record.metrics or {}) do
     row[name] = value
   end
-  for _, name in ipairs(FIELDS) do
+  for _, name in ipairs(recorded.FIELDS) do
     row[name] = record[name]
   end
   if record.error then

@@ -176,12 +176,18 @@ read["{"] = function(bytes, at)
   return list, at
 end
 
-read.a = function(bytes, at)
-  local dtype, shape, content
-  dtype, at = get(bytes, at)
+-- A type of elements or a layout, a shape and the bytes.
+local function get_array(bytes, at)
+  local of, shape, content
+  of, at = get(bytes, at)
   shape, at = get(bytes, at)
   content, at = get(bytes, at)
-  return core.array(dtype, shape, content), at
+  return of, shape, content, at
+end
+
+read.a = function(bytes, at)
+  local dtype, shape, content, behind = get_array(bytes, at)
+  return core.array(dtype, shape, content), behind
 end
 
 read.l = function(bytes, at)
@@ -192,11 +198,8 @@ read.l = function(bytes, at)
 end
 
 read.S = function(bytes, at)
-  local layout, shape, content
-  layout, at = get(bytes, at)
-  shape, at = get(bytes, at)
-  content, at = get(bytes, at)
-  return layout:__array(content, shape), at
+  local layout, shape, content, behind = get_array(bytes, at)
+  return layout:__array(content, shape), behind
 end
 
 --- Reads what `wire.encode` wrote.
