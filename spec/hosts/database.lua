@@ -1,4 +1,5 @@
 -- A PostgreSQL of the specs' own, and workers that share a tuning run in it.
+local fake = require "spec.tune.fake"
 local support = require "spec.support"
 
 local database = {}
@@ -63,21 +64,7 @@ end
 -- ---- workers -------------------------------------------------------------------------------------------------------
 
 -- A device of Lua whose kernel writes down every launch, and dies where a spec wants that.
-local SCRIPT = [[
-package.path = %q .. "/?.lua;" .. package.path
-local core = require "luhip.core"
-local fake = require "spec.tune.fake"
-require("luhip.timing").once = function(_, fn)
-  fn()
-  return 1.0
-end
-local tune = require "luhip.tune"
-local folder = %q
-local function log(text)
-  local file = assert(io.open(folder .. "/log", "a"))
-  file:write(text, "\n")
-  file:close()
-end
+local BODY = [[
 local function first(name)
   return (os.execute("mkdir " .. folder .. "/" .. name .. " 2>/dev/null"))
 end
@@ -111,7 +98,7 @@ print("done", #result.rows, result.counts.ok or 0, result.counts.fault or 0)
 --- A folder with a script, work.lua, that tries A = 1 to 24; `behaviour` is run for each.
 function database.script(behaviour)
   local folder = support.temporary_directory()
-  support.write_file(folder .. "/work.lua", SCRIPT:format(support.root, folder, behaviour or ""))
+  support.write_file(folder .. "/work.lua", fake.script(folder, BODY:format(behaviour or "")))
   return folder
 end
 

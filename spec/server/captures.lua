@@ -27,13 +27,9 @@ function captures.on(id)
     return support.assert_error_kind("capture", fn, fragment)
   end
 
-  --- A buffer that carries a failure: of an allocation that no device can have.
+  --- A buffer that carries a failure.
   function c.stale()
-    local huge = support.beyond_memory(dev)
-    local x = dev:buffer("u8", 4 * n, 0)
-    x:copy(huge:slice(1, 4 * n))
-    assert(not x:check())
-    return x:view "f32"
+    return work.stale(dev, n)
   end
 
   --- A stream that records, and has recorded what fn does.

@@ -67,6 +67,15 @@ function work.over(n)
   return { grid = (n + 63) // 64, block = 64 }
 end
 
+--- A buffer of n f32 that carries a failure: of an allocation that no device can have.
+function work.stale(dev, n)
+  local huge = support.beyond_memory(dev)
+  local x = dev:buffer("u8", 4 * n, 0)
+  x:copy(huge:slice(1, 4 * n))
+  assert(not x:check())
+  return x:view "f32"
+end
+
 local Gate = {}
 Gate.__index = Gate
 

@@ -1,4 +1,5 @@
 local core = require "luhip.core"
+local fake = require "spec.tune.fake"
 local store = require "luhip.tune.store"
 local support = require "spec.support"
 
@@ -6,20 +7,7 @@ support.scope()
 
 -- A tuning script for a device of Lua. `behaviour` is Lua code run at each launch: `defines.A` is the configuration,
 -- `log` a function that writes a line into the file "log" beside the script.
-local SCRIPT = [[
-package.path = %q .. "/?.lua;" .. package.path
-local core = require "luhip.core"
-local fake = require "spec.tune.fake"
-require("luhip.timing").once = function(_, fn)
-  fn()
-  return 1.0
-end
-local tune = require "luhip.tune"
-local function log(text)
-  local file = assert(io.open(%q, "a"))
-  file:write(text, "\n")
-  file:close()
-end
+local BODY = [[
 local x, y = fake.buffer { 1 }, fake.buffer { 0 }
 local device = fake.device {
   params = { { name = "x", kind = "in" }, { name = "y", kind = "out" } },
@@ -42,7 +30,7 @@ print("done", #result.rows, result.counts.ok or 0)
 local function script(behaviour)
   local folder = support.temporary_directory()
   local path = folder .. "/work.lua"
-  support.write_file(path, SCRIPT:format(support.root, folder .. "/log", behaviour))
+  support.write_file(path, fake.script(folder, BODY:format(behaviour)))
   return path, folder
 end
 

@@ -4,6 +4,30 @@ local core = require "luhip.core"
 
 local fake = {}
 
+local SCRIPT = [[
+package.path = %q .. "/?.lua;" .. package.path
+local core = require "luhip.core"
+local fake = require "spec.tune.fake"
+require("luhip.timing").once = function(_, fn)
+  fn()
+  return 1.0
+end
+local tune = require "luhip.tune"
+local folder = %q
+local function log(text)
+  local file = assert(io.open(folder .. "/log", "a"))
+  file:write(text, "\n")
+  file:close()
+end
+]]
+
+--- The text of a script of its own process that tunes on a device of Lua: `body`, which has core, fake, tune, folder,
+--- and log, which writes a line into the file "log" of the folder.
+function fake.script(folder, body)
+  local root = require("spec.support").root
+  return SCRIPT:format(root, folder) .. body
+end
+
 local Buffer = { __metatable = "luhip.buffer" }
 Buffer.__index = Buffer
 
